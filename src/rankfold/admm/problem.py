@@ -1,0 +1,90 @@
+"""What the inner solver is given (Problem, Settings) and what it returns (Solution)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from rankfold.errors import InputError
+from rankfold.status import InnerRecord, Status
+
+Array = npt.NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Problem:
+    """min ‖A‖_* + λ ‖Ω∘E‖_1 subject to D + [Q_i δ_i]_i = A + E (P2 of the paper, linearised).
+
+    Without ``basis`` this is robust PCA, with it the inner problem of RASL.
+    """
+
+    data: Array  # D, n x m; zero where the weight is zero
+    sparsity: float  # λ
+    weights: Array | None = None  # Ω, n x m, 0 = missing (E is free there); None = all ones
+    basis: Array | None = None  # Q, n x p x m, orthonormal rows for each image: the column space of J_i
+
+    def __post_init__(self) -> None:
+        """Check shapes and values once, so that the loop need not."""
+        if self.data.ndim != 2 or 0 in self.data.shape:
+            raise InputError(f"the data matrix has shape {self.data.shape}; it must be (n, m) and not empty")
+        n, m = self.data.shape
+        if self.weights is not None and self.weights.shape != (n, m):
+            raise InputError(f"weights have shape {self.weights.shape}, the data {(n, m)}; they must agree")
+        if self.basis is not None and (self.basis.shape[0], self.basis.shape[2]) != (n, m):
+            raise InputError(f"the basis has shape {self.basis.shape}; it must be ({n}, p, {m})")
+        if not (np.isfinite(self.sparsity) and self.sparsity > 0):
+            raise InputError(f"the sparsity weight is {self.sparsity}; it must be a positive number")
+
+
+def default_sparsity(shape: tuple[int, int], sparsity_weight: float) -> float:
+    """λ = λ_c / √max(n, m); for pictures, which have more pixels than a batch has pictures, λ_c / √m."""
+    return float(sparsity_weight / np.sqrt(max(shape)))
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How the inner loop runs; the defaults are RASL's published ones."""
+
+    tol: float = 1e-6  # stop when ‖Z‖_F ≤ tol ‖D‖_F
+    max_iter: int = 1000
+    penalty_growth: float = 1.25  # ρ
+    penalty_start: float = 1.25  # μ_0 σ_1
+    balance: float = np.inf  # μ grows only while dual ≤ balance x primal residual; ∞ = always, as published
+    dual_tol: float = 1e-3  # relative dual residual at the stop above which the run counts as frozen
+
+    def __post_init__(self) -> None:
+        """Refuse settings under which the loop cannot end well."""
+        if not (0 < self.tol < 1):
+            raise InputError(f"tol={self.tol} must lie between 0 and 1")
+        if self.max_iter < 1:
+            raise InputError(f"max_iter={self.max_iter} must be at least 1")
+        if not (1 < self.penalty_growth < 10):
+            raise InputError(f"penalty_growth={self.penalty_growth} must lie between 1 and 10, 1.25 is usual")
+        if not self.balance > 0:
+            raise InputError(f"balance={self.balance} must be positive; infinity lets the penalty always grow")
+
+
+@dataclass(frozen=True)
+class Solution:
+    """A minimiser of a Problem with its certificate."""
+
+    low_rank: Array  # A, n x m
+    sparse: Array  # E, n x m
+    dual: Array  # Y, n x m: a subgradient of ‖A‖_* and of λ‖Ω∘E‖_1 at once, where optimal
+    increments: npt.NDArray[np.float64]  # δ, n x p
+    singular_values: npt.NDArray[np.float64]  # of A, descending, without zeros
+    status: Status
+    records: tuple[InnerRecord, ...]
+
+    @property
+    def rank(self) -> int:
+        """Rank of A."""
+        return len(self.singular_values)
+
+    @property
+    def objective(self) -> float:
+        """‖A‖_* + λ ‖Ω∘E‖_1."""
+        return self.records[-1].objective

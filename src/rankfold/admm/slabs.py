@@ -1,0 +1,128 @@
+"""The data layout: the long axis cut into slabs of fixed size, and what is done to one slab.
+
+Every array of the inner iteration is cut along its longer axis (pixels, as a rule) into slabs whose size depends
+on the problem alone, never on the number of threads. A pass over the data is one of the functions below run on
+every slab by an executor; whatever they return is small and is summed in slab order. So the result has the same
+bits for every executor.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from rankfold.admm.problem import Problem
+
+Array = npt.NDArray[Any]
+Floats = npt.NDArray[np.float64]
+
+SLAB_VALUES = 2**16  # values of one array in a slab: half a megabyte, so that a few of them stay in cache
+SLAB_MIN = 128  # shortest slab, for the efficiency of the matrix products
+
+
+@dataclass
+class Slab:
+    """One piece of every array. Its buffers are written in place by the functions below, by nothing else."""
+
+    rows: slice
+    columns: slice
+    D: Array
+    Q: Array  # rows x p x columns; p = 0 without transforms
+    W: Array  # Ω; 0 x 0 means all ones
+    X: Array  # argument of the singular value thresholding
+    A: Array
+    E: Array
+    Y: Array
+
+    @property
+    def tall(self) -> bool:
+        """Whether slabs are cut along the rows (more images than pixels)."""
+        return self.columns == slice(None)
+
+
+def cut(problem: Problem) -> list[Slab]:
+    """Copy a problem into slabs; A, E, X start at zero, Y at zero too (the solver sets it)."""
+    D = problem.data
+    n, m = D.shape
+    tall = n > m
+    length = max(SLAB_MIN, SLAB_VALUES // min(n, m))
+    pieces = [slice(start, start + length) for start in range(0, max(n, m), length)]
+    return [
+        _slab(problem, rows, columns)
+        for rows, columns in (((piece, slice(None)) if tall else (slice(None), piece)) for piece in pieces)
+    ]
+
+
+def _slab(problem: Problem, rows: slice, columns: slice) -> Slab:
+    """Copy one piece of a problem."""
+    D = np.ascontiguousarray(problem.data[rows, columns])
+    Q = (
+        np.zeros((len(D), 0, D.shape[1]), D.dtype)
+        if problem.basis is None
+        else np.ascontiguousarray(problem.basis[rows, :, columns], dtype=D.dtype)
+    )
+    W = (
+        np.ones((0, 0), D.dtype)
+        if problem.weights is None
+        else np.ascontiguousarray(problem.weights[rows, columns], dtype=D.dtype)
+    )
+    return Slab(rows, columns, D, Q, W, *(np.zeros_like(D) for _ in range(4)))
+
+
+def start(slab: Slab, dual_norm: float, mu: float, precise: bool) -> Floats:
+    """Y = D / max(σ_1, max|D|/λ), E = 0, δ = 0; X = D + Y/μ. Returns the reduction of X."""
+    np.divide(slab.D, dual_norm, out=slab.Y)
+    np.divide(slab.Y, mu, out=slab.X)
+    slab.X += slab.D
+    return reduction(slab.X, slab.tall, precise)
+
+
+def reduction(X: Array, tall: bool, precise: bool) -> Floats:
+    """A small matrix that carries the singular values: X X' (n x n), or the triangle R of X' = Q R."""
+    X = X.astype(np.float64, copy=False) if tall else X.T.astype(np.float64, copy=False)
+    if precise:
+        return np.asarray(np.linalg.qr(X, mode="r"))
+    return np.asarray(X.T @ X)
+
+
+def shrink(slab: Slab, M: Floats, mu: float, sparsity: float) -> tuple[Floats, float]:
+    """A = M X; E = S_{λΩ/μ}[D + Jδ - A + Y/μ]. Returns this slab's part of Q'(...) and of ‖Ω∘E‖_1.
+
+    On return Y holds what the threshold cut off, C = D + Jδ - A - E + Y/μ: the old Y is not needed any more.
+    """
+    from rankfold.admm.kernels import soft_threshold
+
+    M = M.astype(slab.X.dtype, copy=False)
+    if slab.tall:
+        np.matmul(slab.X, M, out=slab.A)
+    else:
+        np.matmul(M, slab.X, out=slab.A)
+    l1 = soft_threshold(slab.X, slab.A, slab.E, slab.Y, slab.W, sparsity / mu)
+    products = np.matmul(slab.Q, slab.Y[:, :, None])[:, :, 0].astype(np.float64, copy=False)  # n x p
+    return products, l1
+
+
+def ascend(
+    slab: Slab, delta: Floats, change: Floats, mu: float, mu_next: float, precise: bool
+) -> tuple[Floats, Floats]:
+    """Z = D + Jδ - A - E; Y += μ Z; X = D + Jδ - E + Y/μ⁺. Returns the reduction of X and three squared norms.
+
+    The norms are those of Z, of the dual residual μ (JΔδ - ΔE) and of Y.
+    """
+    from rankfold.admm.kernels import multiplier_step
+
+    norms = multiplier_step(
+        slab.D, slab.Q, slab.A, slab.E, slab.Y, slab.X, delta[slab.rows], change[slab.rows], mu, mu_next
+    )
+    return reduction(slab.X, slab.tall, precise), norms
+
+
+def gather(slabs: list[Slab], name: str, shape: tuple[int, int]) -> Array:
+    """Put one array together again."""
+    whole = np.empty(shape, getattr(slabs[0], name).dtype)
+    for slab in slabs:
+        whole[slab.rows, slab.columns] = getattr(slab, name)
+    return whole

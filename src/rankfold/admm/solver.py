@@ -1,0 +1,164 @@
+"""Algorithm 2: one step on one screen, one loop."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import reduce
+
+import numpy as np
+import numpy.typing as npt
+
+from rankfold.admm import slabs as on_slab
+from rankfold.admm.problem import Problem, Settings, Solution
+from rankfold.admm.proximal import (
+    Thresholding,
+    largest_singular_value,
+    needs_precision,
+    threshold_gram,
+    threshold_triangles,
+)
+from rankfold.admm.slabs import Slab
+from rankfold.executors import Executor, Serial
+from rankfold.status import InnerRecord, Observer, Status
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class State:
+    """Between two iterations. A, E, Y and the next X live in the slabs; the rest is small and is here."""
+
+    delta: Floats  # δ, n x p
+    mu: float  # μ
+    growing: bool  # whether μ grows after the next step
+    reductions: list[Floats]  # of X, one a slab
+    precise: bool  # whether they are triangles (True) or Gram matrices
+    singular_values: Floats  # of A
+    record: InnerRecord | None
+
+
+def solve(
+    problem: Problem,
+    settings: Settings | None = None,
+    executor: Executor | None = None,
+    observe: Observer | None = None,
+    outer: int = -1,
+) -> Solution:
+    """Minimise a Problem by the inexact augmented Lagrangian method with a growing penalty.
+
+    Parameters
+    ----------
+    problem : Problem
+    settings : Settings, optional
+    executor : Executor, optional
+        Who runs the slabs; the result does not depend on it.
+    observe : callable, optional
+        Called with an InnerRecord after every iteration; returns True to stop.
+    outer : int
+        Written into the records.
+    """
+    settings, executor = settings or Settings(), executor or Serial()
+    data_norm = float(np.linalg.norm(problem.data.astype(np.float64, copy=False)))
+    if data_norm == 0 or not np.isfinite(data_norm):
+        return _trivial(problem, data_norm, outer)
+    slabs = on_slab.cut(problem)
+    state = _initial_state(problem, settings, slabs, executor)
+    records: list[InnerRecord] = []
+    status = Status.MAX_ITER
+    for iteration in range(settings.max_iter):
+        state = step(problem, settings, slabs, state, executor, data_norm, (outer, iteration))
+        assert state.record is not None
+        record = state.record
+        records.append(record)
+        if not np.isfinite(record.objective + record.primal_residual):
+            status = Status.NON_FINITE
+            break
+        if record.primal_residual <= settings.tol:
+            status = Status.CONVERGED if record.dual_residual <= settings.dual_tol else Status.STALLED
+            break
+        if observe is not None and observe(record):
+            status = Status.STOPPED
+            break
+    low_rank, sparse, dual = (on_slab.gather(slabs, name, problem.data.shape) for name in "AEY")
+    return Solution(low_rank, sparse, dual, state.delta, state.singular_values, status, tuple(records))
+
+
+def step(
+    problem: Problem,
+    settings: Settings,
+    slabs: list[Slab],
+    state: State,
+    executor: Executor,
+    data_norm: float,
+    index: tuple[int, int],
+) -> State:
+    """One iteration of Algorithm 2: two passes over the slabs, one small decomposition."""
+    mu, lam = state.mu, problem.sparsity
+
+    # A = SVT_{1/μ}(D + Jδ - E + Y/μ), as a matrix M that the slabs multiply by
+    svt = _threshold(state, 1 / mu)
+
+    # E = S_{λΩ/μ}[D + Jδ - A + Y/μ];  δ_i = -Q_i'(D_i - E_i - A_i + Y_i/μ), where Q_i'Q_i = I
+    parts = executor.run(on_slab.shrink, slabs, svt.operator, mu, lam)
+    change = -_sum_products(slabs, [products for products, _ in parts], state.delta)
+    delta = state.delta + change
+    l1 = sum(part for _, part in parts)
+
+    # Z = D + Jδ - A - E;  Y += μ Z;  μ *= ρ;  and X for the next A
+    mu_next = mu * (settings.penalty_growth if state.growing else 1.0)
+    precise = needs_precision(1 / mu_next, svt.largest)
+    ends = executor.run(on_slab.ascend, slabs, delta, change, mu, mu_next, precise)
+    primal, dual, size = np.sqrt(reduce(np.add, [norms for _, norms in ends]))
+
+    primal, dual = primal / data_norm, dual / size if size > 0 else 0.0
+
+    nuclear = float(svt.singular_values.sum())
+    record = InnerRecord(
+        *index,
+        objective=nuclear + lam * l1,
+        nuclear_norm=nuclear,
+        l1_norm=l1,
+        rank=len(svt.singular_values),
+        primal_residual=primal,
+        dual_residual=dual,
+        penalty=mu,
+    )
+    growing = dual <= settings.balance * primal
+    return State(delta, mu_next, growing, [r for r, _ in ends], precise, svt.singular_values, record)
+
+
+def _initial_state(problem: Problem, settings: Settings, slabs: list[Slab], executor: Executor) -> State:
+    """Y = D / max(σ_1, max|D|/λ), μ = 1.25/σ_1, E = 0, δ = 0."""
+    grams = executor.run(lambda slab: on_slab.reduction(slab.D, slab.tall, False), slabs)
+    largest = largest_singular_value(reduce(np.add, grams))
+    peak = max(float(np.abs(slab.D).max()) for slab in slabs)
+    mu = settings.penalty_start / largest
+    dual_norm = max(largest, peak / problem.sparsity)
+    reductions = executor.run(on_slab.start, slabs, dual_norm, mu, False)
+    p = 0 if problem.basis is None else problem.basis.shape[1]
+    return State(np.zeros((len(problem.data), p)), mu, True, reductions, False, np.zeros(0), None)
+
+
+def _threshold(state: State, threshold: float) -> Thresholding:
+    """SVT of X from whichever small matrices the last pass left."""
+    if state.precise:
+        return threshold_triangles(state.reductions, threshold)
+    return threshold_gram(reduce(np.add, state.reductions), threshold)
+
+
+def _sum_products(slabs: list[Slab], products: list[Floats], like: Floats) -> Floats:
+    """Add the slabs' inner products (rows x p) up in slab order."""
+    total = np.zeros_like(like)
+    for slab, part in zip(slabs, products, strict=True):
+        total[slab.rows] += part
+    return total
+
+
+def _trivial(problem: Problem, data_norm: float, outer: int) -> Solution:
+    """Answer for data that are all zero (A = E = 0) or not finite (no answer)."""
+    status = Status.CONVERGED if data_norm == 0 else Status.NON_FINITE
+    record = InnerRecord(outer, 0, data_norm, 0.0, 0.0, 0, data_norm, 0.0, 0.0)
+    p = 0 if problem.basis is None else problem.basis.shape[1]
+    nothing = np.zeros((len(problem.data), p))
+    zero = np.zeros_like(problem.data)
+    return Solution(zero, zero.copy(), zero.copy(), nothing, np.zeros(0), status, (record,))

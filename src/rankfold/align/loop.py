@@ -1,0 +1,128 @@
+"""The outer loop (Algorithm 1): one linearisation, one inner solve, one guarded step an iteration."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from rankfold.admm import Problem, Settings, Solution, solve
+from rankfold.align.steps import Gauge, apply_gauge, displacements, guarded_step
+from rankfold.errors import InputError
+from rankfold.executors import Executor
+from rankfold.status import InnerRecord, Observer, OuterRecord, Status
+from rankfold.warp.linearisation import Linearised, Motion, linearise
+from rankfold.warp.sampling import Sampler
+
+
+@dataclass(frozen=True)
+class OuterSettings:
+    """How the outer loop steps and when it stops; lengths in canonical pixels."""
+
+    max_outer: int = 50
+    outer_tol: float = 0.02  # stop: median over images of the largest corner displacement of a step
+    objective_tol: float = 0.01  # stop: the objective fell by less (RASL's rule)
+    trust: float = 3.0  # no corner moves further in one step; infinity = no limit
+    halvings: int | None = 3  # shorten a step that does not lower its residual; None = take every step whole
+    gauge: Gauge = "mean"
+
+    def __post_init__(self) -> None:
+        """Refuse limits that make no sense."""
+        if self.max_outer < 1:
+            raise InputError(f"max_outer={self.max_outer} must be at least 1")
+        if not self.outer_tol >= 0:
+            raise InputError(f"outer_tol={self.outer_tol} must be zero or a length in pixels")
+        if isinstance(self.gauge, str) and self.gauge not in ("mean", "none"):
+            raise InputError(f"unknown gauge {self.gauge!r}; use 'mean', 'none' or the index of a frame to hold")
+
+
+@dataclass(frozen=True)
+class OuterResult:
+    """Where the outer loop ended."""
+
+    motion: Motion
+    solution: Solution  # of the last linearised problem
+    inner: tuple[InnerRecord, ...]
+    outer: tuple[OuterRecord, ...]
+    status: Status
+    stop_rule: str
+
+
+Discretisation = Callable[[Sampler, Motion, Executor], Linearised]
+
+
+def iterate(
+    sampler: Sampler,
+    motion: Motion,
+    sparsity: float,
+    inner: Settings,
+    settings: OuterSettings,
+    executor: Executor,
+    observe: Observer | None = None,
+    discretisation: Discretisation = linearise,
+) -> OuterResult:
+    """Repeat linearise, solve, step, gauge until a stop rule is met."""
+    start = motion.transforms
+    corners = sampler.frame.corners
+    inner_records: list[InnerRecord] = []
+    outer_records: list[OuterRecord] = []
+    status, rule = Status.MAX_ITER, "max_outer"
+    for k in range(settings.max_outer):
+        local = discretisation(sampler, motion, executor)
+        problem = Problem(local.data, sparsity, weights_of(local.valid), local.basis)
+        solution = solve(problem, inner, executor, observe, outer=k)
+        inner_records += solution.records
+        if solution.status in (Status.NON_FINITE, Status.STOPPED):
+            status, rule = solution.status, "inner loop"
+            break
+
+        # Δτ_i = R_i^{-1} δ_i, then line 6: τ <- τ + Δτ, guarded, and the gauge
+        increments = (local.increments @ solution.increments[:, :, None])[:, :, 0]
+        step = guarded_step(sampler, motion, increments, local, solution.low_rank, settings, executor)
+        moved = apply_gauge(motion.with_parameters(step.parameters), start, settings.gauge)
+        displacement = displacements(motion.transforms, moved.transforms, corners)
+        motion = moved
+
+        last = solution.records[-1]
+        record = OuterRecord(
+            outer=k,
+            objective=last.objective,
+            nuclear_norm=last.nuclear_norm,
+            l1_norm=last.l1_norm,
+            rank=last.rank,
+            inner_iterations=len(solution.records),
+            inner_status=solution.status,
+            median_displacement=float(np.median(displacement)),
+            displacement=displacement,
+            step=step.lengths,
+            residual=step.residuals,
+            transforms=motion.transforms,
+        )
+        outer_records.append(record)
+        if observe is not None and observe(record):
+            status, rule = Status.STOPPED, "observer"
+            break
+        met = stop_rule(outer_records, step.improved, settings)
+        if met:
+            status, rule = Status.CONVERGED, met
+            break
+    return OuterResult(motion, solution, tuple(inner_records), tuple(outer_records), status, rule)
+
+
+def stop_rule(records: list[OuterRecord], improved: npt.NDArray[np.bool_], settings: OuterSettings) -> str:
+    """Name of the stop rule that is met, or an empty string."""
+    if records[-1].median_displacement < settings.outer_tol:
+        return "displacement"
+    if len(records) > 1 and records[-2].objective - records[-1].objective < settings.objective_tol:
+        return "objective"
+    if not improved.any():
+        return "no residual improved"
+    return ""
+
+
+def weights_of(valid: npt.NDArray[np.bool_]) -> npt.NDArray[Any] | None:
+    """Ω of the inner problem; None where every pixel is valid."""
+    return None if valid.all() else valid

@@ -1,0 +1,53 @@
+"""One number an image that says whether it found its place, and who failed.
+
+A picture that lies where it should fits the others much better than the same picture three pixels away. The score
+is q_i = f_i / mean of f_i at eight shifts of 3 px, f_i the robust cost of picture i against a basis of the others:
+near 0 it sits tight, near 1 its place means nothing. (How far a picture moved from its start says nothing.)
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from rankfold.align.robust import fit_model
+from rankfold.executors import Executor
+from rankfold.families import Floats, shift
+from rankfold.warp.sampling import Sampler
+
+Array = npt.NDArray[Any]
+
+FAILED = 0.9
+SHIFT = 3.0  # canonical px
+DIRECTIONS = [np.array([np.cos(a), np.sin(a)]) for a in np.arange(8) * np.pi / 4]
+
+
+def place_scores(
+    sampler: Sampler,
+    transforms: Floats,
+    data: Array,
+    low_rank: Array,
+    valid: npt.NDArray[np.bool_],
+    executor: Executor,
+) -> Floats:
+    """Score q (n,) of every picture; above ``FAILED`` it did not find its place."""
+    model = fit_model(data, low_rank, valid)
+    moves = [shift(SHIFT * direction) for direction in DIRECTIONS]
+
+    def one(index: int) -> float:
+        samples = [sampler.sample(index, transforms[index] @ move) for move in moves]
+        rows = np.stack([data[index], *(_unit(values.ravel()) for values, _, _ in samples)])
+        seen = np.stack([valid[index], *(np.tile(ok, len(values)) for values, _, ok in samples)])
+        cost = model.cost(index, rows, seen)
+        away = float(cost[1:].mean())
+        return float(cost[0]) / away if away > 0 else 1.0
+
+    return np.array(executor.run(one, range(len(data))))
+
+
+def _unit(row: Array) -> Array:
+    """A row over its norm; a row of zeros as it is."""
+    norm = float(np.linalg.norm(row))
+    return row / norm if norm > 0 else row

@@ -1,0 +1,107 @@
+"""What keeps a step honest: trust region, backtracking on the true residual, and the gauge."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from rankfold.errors import InputError
+from rankfold.executors import Executor
+from rankfold.families import Floats, inverse, map_points, mean
+from rankfold.warp.linearisation import Linearised, Motion
+from rankfold.warp.sampling import Sampler
+
+if TYPE_CHECKING:
+    from rankfold.align.loop import OuterSettings
+
+Array = npt.NDArray[Any]
+Gauge = str | int
+
+SLACK = 1.0001  # a step may raise the L1 residual by this factor: rounding, not descent, decides below it
+
+
+@dataclass(frozen=True)
+class Step:
+    """What became of the proposed increments."""
+
+    parameters: Floats  # (n, p) after the step
+    lengths: Floats  # (n,) share of the increment that was taken
+    residuals: Floats  # (n,) ‖y/n - A‖_1 at the new parameters
+    improved: npt.NDArray[np.bool_]  # (n,) whether that is lower than before
+
+
+def guarded_step(
+    sampler: Sampler,
+    motion: Motion,
+    increments: Floats,
+    local: Linearised,
+    low_rank: Array,
+    settings: OuterSettings,
+    executor: Executor,
+) -> Step:
+    """Limit every increment to the trust region, then halve it until the image's own L1 residual agrees."""
+    increments = limit(motion, increments, sampler.frame.corners, settings.trust)
+    before = np.abs(local.data - low_rank, where=local.valid, out=np.zeros_like(local.data)).sum(axis=1)
+    n = len(increments)
+    if settings.halvings is None:
+        return Step(motion.parameters + increments, np.ones(n), before, np.ones(n, dtype=bool))
+    lengths = [0.5**k for k in range(settings.halvings + 1)]
+
+    def one(index: int) -> tuple[float, float, bool]:
+        for length in lengths:
+            parameters = motion.parameters[index] + length * increments[index]
+            old, new = residuals(sampler, motion.matrix(index, parameters), index, local, low_rank)
+            if new <= SLACK * old:
+                return length, new, new < old
+        return 0.0, float(before[index]), False
+
+    taken, after, improved = (np.array(column) for column in zip(*executor.run(one, range(n)), strict=True))
+    return Step(motion.parameters + taken[:, None] * increments, taken, after, improved)
+
+
+def residuals(sampler: Sampler, matrix: Floats, index: int, local: Linearised, low_rank: Array) -> tuple[float, float]:
+    """L1 residual against A before and at a trial transform, over the pixels that both of them see.
+
+    The trial is scaled to the norm that the old picture has on those pixels: otherwise a transform could lower its
+    residual by running out of the picture. One that loses half of the pixels is refused (infinite).
+    """
+    values, _, valid = sampler.sample(index, matrix)
+    both = np.tile(valid, len(values)) & local.valid[index]
+    if 2 * both.sum() < local.valid[index].sum():
+        return 0.0, np.inf
+    trial, old, A = values.ravel()[both], local.data[index][both], low_rank[index][both]
+    size = np.linalg.norm(trial)
+    if size == 0:
+        return 0.0, np.inf
+    return float(np.abs(old - A).sum()), float(np.abs(trial * (np.linalg.norm(old) / size) - A).sum())
+
+
+def limit(motion: Motion, increments: Floats, corners: Floats, trust: float) -> Floats:
+    """Shorten increments (n, p) so that no corner moves further than ``trust`` canonical px."""
+    increments = np.where(np.isfinite(increments), increments, 0.0)
+    moved = displacements(motion.transforms, motion.with_parameters(motion.parameters + increments).transforms, corners)
+    return increments * np.minimum(1.0, trust / np.maximum(moved, 1e-12))[:, None]
+
+
+def displacements(old: Floats, new: Floats, corners: Floats) -> Floats:
+    """How far (n,) the corner that moved most has moved, in canonical px."""
+    return np.asarray(np.linalg.norm(map_points(inverse(old) @ new, corners) - corners, axis=2).max(axis=1))
+
+
+def apply_gauge(motion: Motion, start: Floats, gauge: Gauge) -> Motion:
+    """Take out the motion that all images share: T_i <- T_i G^{-1}.
+
+    ``"mean"``: G is the robust mean of the motions so far, so the mean transform stays what it was at the start;
+    an index k: G is image k's motion, so it stays where it was; ``"none"``: nothing is taken out.
+    """
+    if gauge == "none":
+        return motion
+    motions = inverse(start) @ motion.transforms
+    if gauge == "mean":
+        return motion.after(mean(motions, motion.family, motion.origin))
+    if not 0 <= int(gauge) < len(start):
+        raise InputError(f"gauge={gauge} is not the index of one of {len(start)} images")
+    return motion.after(motions[int(gauge)])

@@ -1,0 +1,21 @@
+"""What can go wrong, by name: every message names the thing and the remedy."""
+
+
+class RankfoldError(Exception):
+    """Base class of every error that rankfold raises on purpose."""
+
+
+class InputError(RankfoldError, ValueError):
+    """The pictures, transforms, masks or options cannot be used as they are."""
+
+
+class FormatError(RankfoldError, ValueError):
+    """A file on disk is not what it should be: truncated, of the wrong kind, or from a newer version."""
+
+
+class ConvergenceError(RankfoldError, RuntimeError):
+    """A solver did not converge and the caller asked for ``strict=True``."""
+
+
+class ConvergenceWarning(UserWarning):
+    """A solver did not converge; the result says how far it came."""

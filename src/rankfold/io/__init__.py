@@ -1,0 +1,5 @@
+"""Reading pictures."""
+
+from rankfold.io.pictures import read_picture
+
+__all__ = ["read_picture"]

@@ -1,0 +1,220 @@
+"""What comes out: Decomposition and Alignment, with save, load, apply and export."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from rankfold import storage
+from rankfold.errors import FormatError, InputError
+from rankfold.families import FAMILIES, Floats, inverse, map_points, shift
+from rankfold.stack import Frame, Stack
+from rankfold.status import Status, Trace
+from rankfold.warp.sampling import prepare
+
+Array = npt.NDArray[Any]
+S = TypeVar("S", bound="_Saved")
+
+
+class _Saved:
+    """Dataclasses whose fields are arrays, numbers, strings, a Status and a Trace know how to be stored."""
+
+    def save(self, path: str | Path) -> None:
+        """Write a folder ``path`` with ``result.json`` and ``arrays.npz``; :func:`rankfold.load` reads it."""
+        facts: dict[str, Any] = {}
+        arrays: dict[str, Array] = {}
+        for f in fields(self):  # type: ignore[arg-type]
+            value = getattr(self, f.name)
+            if isinstance(value, Trace):
+                for part in ("inner", "outer"):
+                    arrays |= {f"trace.{part}.{k}": column for k, column in getattr(value, part).items()}
+            elif isinstance(value, np.ndarray):
+                arrays[f.name] = value
+            else:
+                facts[f.name] = value.name if isinstance(value, Status) else value
+        storage.write(path, type(self).__name__, facts, arrays)
+
+    @classmethod
+    def _restore(cls: type[S], facts: dict[str, Any], arrays: dict[str, Array], path: str | Path) -> S:
+        """Build the object from what :func:`rankfold.storage.read` found."""
+        columns: dict[str, dict[str, Array]] = {"inner": {}, "outer": {}}
+        values: dict[str, Any] = dict(facts)
+        for name, array in arrays.items():
+            if name.startswith("trace."):
+                _, part, column = name.split(".")
+                columns[part][column] = array
+            else:
+                values[name] = array
+        try:
+            values |= {"trace": Trace(**columns), "status": Status[values["status"]]}
+            if "names" in values:
+                values["names"] = tuple(values["names"])
+            return cls(**values)
+        except (KeyError, TypeError) as error:
+            raise FormatError(f"{path} lacks a part of its result ({error}); compute it again") from error
+
+
+@dataclass(frozen=True)
+class Decomposition(_Saved):
+    """X = low_rank + sparse, to the tolerance that was asked for."""
+
+    low_rank: Array  # shape of X; missing values filled in
+    sparse: Array  # shape of X; zero where X was missing
+    singular_values: Floats  # of low_rank, descending, without zeros
+    objective: float  # ‖A‖_* + λ ‖E‖_1
+    sparsity: float  # λ
+    method: str
+    status: Status
+    trace: Trace
+
+    @property
+    def rank(self) -> int:
+        """Rank of the low-rank part."""
+        return len(self.singular_values)
+
+
+@dataclass(frozen=True)
+class Alignment(_Saved):
+    """Each picture's transform, its aligned, clean and erroneous part, and how the run went.
+
+    Pictures are (n, h, w) or (n, h, w, c) in the caller's units: where ``valid``, aligned = low_rank + sparse.
+    """
+
+    transforms: Floats  # (n, 3, 3): frame coordinates (x, y) to source coordinates
+    start: Floats  # (n, 3, 3): where they started
+    aligned: Array  # the sources through the transforms; NaN where missing
+    low_rank: Array  # filled in where a picture is missing; NaN where all of them are
+    sparse: Array  # zero where missing
+    valid: npt.NDArray[np.bool_]  # (n, h, w): inside the source and not masked
+    scores: Floats  # (n,): cost where the picture lies over its cost 3 px away; 0 sits tight, 1 means nothing
+    failed: npt.NDArray[np.bool_]  # (n,): score above 0.9
+    singular_values: Floats  # of the unit-norm low-rank rows
+    objective: float  # of the decomposition at the final transforms
+    status: Status
+    stop_rule: str
+    trace: Trace
+    names: tuple[str, ...]
+    source_shapes: npt.NDArray[np.int_]  # (n, 2): height, width
+    method: str
+    family: str
+
+    @property
+    def rank(self) -> int:
+        """Rank of the low-rank part."""
+        return len(self.singular_values)
+
+    @property
+    def frame(self) -> Frame:
+        """The canonical grid."""
+        return Frame(*self.valid.shape[1:])
+
+    def apply(
+        self,
+        images: Stack | Array | Sequence[npt.ArrayLike],
+        *,
+        scale: float = 1.0,
+        masks: Sequence[npt.ArrayLike] | None = None,
+    ) -> Array:
+        """Bring other pictures of the same views into the frame, by the same transforms.
+
+        Parameters
+        ----------
+        images : n pictures
+            Other channels, or the originals at another resolution: a picture of another size than the one that was
+            aligned is taken to show the same field of view.
+        scale : float
+            Pixels of the output for one pixel of the frame; 2 gives twice the resolution.
+        masks : sequence of (h, w) arrays, optional
+            True where a pixel may be used.
+
+        Returns
+        -------
+        (n, h, w[, c]) array in the units of ``images``, NaN where there is no picture.
+        """
+        stack = Stack.of(images, masks)
+        if len(stack) != len(self.transforms):
+            raise InputError(f"{len(stack)} images for {len(self.transforms)} transforms; give one an image")
+        if not scale > 0:
+            raise InputError(f"scale={scale} must be positive")
+        frame = Frame(*(round(size * scale) for size in self.frame.shape))
+        sizes = np.array([s.shape[:2] for s in stack.sources])
+        to_source = np.stack([_resize(row) for row in (sizes / self.source_shapes)[:, ::-1]])
+        to_frame = _resize(np.array(self.frame.shape[::-1]) / frame.shape[::-1])
+        matrices = to_source @ self.transforms @ to_frame
+        sampler = prepare(stack, frame, matrices, np.float64)
+        rows = []
+        for i in range(len(stack)):
+            values, _, valid = sampler.sample(i, matrices[i])
+            planes = np.where(valid, values * stack.units[i], np.nan).reshape(-1, *frame.shape)
+            rows.append(np.moveaxis(planes, 0, -1) if stack.is_colour else planes[0])
+        return np.stack(rows)
+
+    def apply_points(self, points: npt.ArrayLike, *, to_frame: bool = False) -> Floats:
+        """Map points (k, 2) or (n, k, 2), as (x, y), from the frame into each source, or back with ``to_frame``.
+
+        Returns (n, k, 2).
+        """
+        given = np.asarray(points, dtype=np.float64)
+        if given.ndim not in (2, 3) or given.shape[-1] != 2 or (given.ndim == 3 and len(given) != len(self.names)):
+            raise InputError(f"points have shape {given.shape}; give (k, 2), or (n, k, 2) with one set an image")
+        matrices = inverse(self.transforms) if to_frame else self.transforms
+        return map_points(matrices, np.broadcast_to(given, (len(matrices), *given.shape[-2:])))
+
+    def export_transforms(self, path: str | Path) -> None:
+        """Write names and matrices as ``.json`` or ``.csv``, by the ending of ``path``."""
+        path = Path(path)
+        if path.suffix == ".json":
+            table = {
+                "maps": "frame (x, y) to source (x, y), pixel centres at integers from 0",
+                "frame": {"height": self.frame.height, "width": self.frame.width},
+                "family": self.family,
+                "transforms": [
+                    {"name": n, "matrix": T.tolist()} for n, T in zip(self.names, self.transforms, strict=True)
+                ],
+            }
+            path.write_text(json.dumps(table, indent=1) + "\n", encoding="utf-8")
+        elif path.suffix == ".csv":
+            with path.open("w", newline="", encoding="utf-8") as file:
+                writer = csv.writer(file)
+                writer.writerow(["name", *(f"t{r}{c}" for r in range(3) for c in range(3))])
+                for name, T in zip(self.names, self.transforms, strict=True):
+                    writer.writerow([name, *(repr(float(v)) for v in T.ravel())])
+        else:
+            raise InputError(f"cannot tell a format from {path.name!r}; end it in .json or .csv")
+
+    def to_skimage(self) -> list[Any]:
+        """The transforms as scikit-image objects, ready for ``skimage.transform.warp``."""
+        try:
+            from skimage import transform
+        except ImportError as error:
+            raise InputError("scikit-image is not installed; run `pip install rankfold[skimage]`") from error
+        classes = {
+            "euclidean": transform.EuclideanTransform,
+            "similarity": transform.SimilarityTransform,
+            "affine": transform.AffineTransform,
+            "homography": transform.ProjectiveTransform,
+        }
+        smallest = [next(f for f in classes if FAMILIES[f].contains(T, tol=1e-6)) for T in self.transforms]
+        return [classes[name](matrix=T) for name, T in zip(smallest, self.transforms, strict=True)]
+
+
+def load(path: str | Path) -> Decomposition | Alignment:
+    """Read what ``save`` wrote."""
+    kind, facts, arrays = storage.read(path)
+    kinds: dict[str, type[Decomposition] | type[Alignment]] = {c.__name__: c for c in (Decomposition, Alignment)}
+    if kind not in kinds:
+        raise FormatError(f"{path} holds a {kind!r}, which this rankfold does not know; upgrade it")
+    return kinds[kind]._restore(facts, arrays, path)
+
+
+def _resize(factor: Floats) -> Floats:
+    """Matrix (3, 3) between the pixel centres of one field of view at two resolutions; factor as (x, y)."""
+    half = np.full(2, 0.5)
+    return shift(-half) @ np.diag([*factor, 1.0]) @ shift(half)

@@ -1,0 +1,101 @@
+"""How a run ended (Status) and what happened on the way (Trace)."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, fields
+from enum import Enum
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from rankfold.errors import ConvergenceError, ConvergenceWarning
+
+
+class Status(Enum):
+    """Outcome of a solver; the value is the sentence that a person reads."""
+
+    CONVERGED = "converged: the stop rule was met"
+    MAX_ITER = "stopped at the iteration limit before the stop rule was met; raise the limit or the tolerance"
+    STALLED = "the growing penalty froze the iterates before they were optimal; lower `penalty_growth` for more digits"
+    NON_FINITE = "stopped because a value became infinite or not a number; look for extreme values in the input"
+    STOPPED = "stopped by an observer"
+
+    @property
+    def good(self) -> bool:
+        """Whether the numbers can be used without a second look."""
+        return self is Status.CONVERGED
+
+
+@dataclass(frozen=True)
+class InnerRecord:
+    """One inner iteration (Algorithm 2), as an observer sees it."""
+
+    outer: int  # index of the outer iteration, -1 for a decomposition without transforms
+    iteration: int
+    objective: float
+    nuclear_norm: float
+    l1_norm: float
+    rank: int
+    primal_residual: float
+    dual_residual: float
+    penalty: float
+
+
+@dataclass(frozen=True)
+class OuterRecord:
+    """One outer iteration (Algorithm 1), as an observer sees it; the arrays have one entry an image."""
+
+    outer: int
+    objective: float
+    nuclear_norm: float
+    l1_norm: float
+    rank: int
+    inner_iterations: int
+    inner_status: Status
+    median_displacement: float  # canonical px, over images, of the corner that moved most
+    displacement: npt.NDArray[np.float64]  # (n,)
+    step: npt.NDArray[np.float64]  # (n,) 1 full step, 1/2, 1/4, 1/8, 0 kept
+    residual: npt.NDArray[np.float64]  # (n,) L1 residual of the accepted transform against A
+    transforms: npt.NDArray[np.float64]  # (n, 3, 3) after the step and the gauge
+
+
+Record = InnerRecord | OuterRecord
+# An observer sees every record and returns True to stop the run at once.
+Observer = Callable[[Record], bool | None]
+
+
+@dataclass(frozen=True)
+class Trace:
+    """Columns of numbers, one row an iteration: ``trace.inner["objective"]``, ``trace.outer["transforms"]``."""
+
+    inner: Mapping[str, npt.NDArray[Any]] = field(default_factory=dict)
+    outer: Mapping[str, npt.NDArray[Any]] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, inner: Iterable[InnerRecord], outer: Iterable[OuterRecord] = ()) -> Trace:
+        """Turn records into columns."""
+        return cls(_columns(list(inner)), _columns(list(outer)))
+
+
+def _columns(records: list[Any]) -> dict[str, npt.NDArray[Any]]:
+    """Transpose a list of records; a Status becomes its name."""
+    if not records:
+        return {}
+    return {f.name: np.array([_plain(getattr(record, f.name)) for record in records]) for f in fields(records[0])}
+
+
+def _plain(value: object) -> object:
+    return value.name if isinstance(value, Status) else value
+
+
+def announce(status: Status, what: str, strict: bool) -> None:
+    """Warn once about a run that did not converge, or raise when the caller asked for ``strict``."""
+    if status.good or (status is Status.STOPPED and not strict):
+        return
+    message = f"{what}: {status.value}"
+    if strict:
+        raise ConvergenceError(message)
+    warnings.warn(message, ConvergenceWarning, stacklevel=3)

@@ -1,0 +1,71 @@
+"""A result on disk: a folder with ``result.json`` and ``arrays.npz``, a format version, no pickle."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import tempfile
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from rankfold.errors import FormatError, InputError
+
+FORMAT = "rankfold-result"
+FORMAT_VERSION = 1
+
+
+def write(path: str | Path, kind: str, facts: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]]) -> None:
+    """Write a result folder. It appears whole or not at all: written beside its place, then renamed."""
+    target = Path(path)
+    if target.exists():
+        raise InputError(f"{target} exists already; choose another name or remove it first")
+    target.parent.mkdir(parents=True, exist_ok=True)
+    draft = Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=target.parent))
+    try:
+        np.savez_compressed(draft / "arrays.npz", allow_pickle=False, **arrays)
+        head = {"format": FORMAT, "format_version": FORMAT_VERSION, "kind": kind, **facts}
+        (draft / "result.json").write_text(json.dumps(head, indent=1) + "\n", encoding="utf-8")
+        draft.chmod(0o777 & ~_umask())
+        draft.rename(target)
+    except BaseException:
+        shutil.rmtree(draft, ignore_errors=True)
+        raise
+
+
+def read(path: str | Path) -> tuple[str, dict[str, Any], dict[str, npt.NDArray[Any]]]:
+    """Read a result folder: its kind, facts and arrays."""
+    folder = Path(path)
+    if not (folder / "result.json").is_file():
+        raise FormatError(f"{folder} is not a rankfold result: it has no result.json; give the folder that save made")
+    try:
+        facts = json.loads((folder / "result.json").read_text(encoding="utf-8"))
+        if not isinstance(facts, dict) or facts.pop("format", None) != FORMAT:
+            raise FormatError(f"{folder / 'result.json'} was not written by rankfold")
+        version = facts.pop("format_version")
+        if version > FORMAT_VERSION:
+            raise FormatError(
+                f"{folder} has format version {version}, this rankfold reads up to {FORMAT_VERSION}; "
+                "upgrade rankfold to open it"
+            )
+        with np.load(folder / "arrays.npz", allow_pickle=False) as stored:
+            arrays = {name: stored[name] for name in stored.files}
+        return facts.pop("kind"), facts, arrays
+    except (OSError, EOFError, KeyError, TypeError, zipfile.BadZipFile, ValueError) as error:
+        if isinstance(error, FormatError):
+            raise
+        raise FormatError(
+            f"{folder} is damaged or incomplete ({error}); restore it from a copy or compute it again"
+        ) from error
+
+
+def _umask() -> int:
+    """The process's file mode mask, which can only be read by setting it."""
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

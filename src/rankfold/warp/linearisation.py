@@ -1,0 +1,149 @@
+"""Line 3 and 4 of Algorithm 1: warp and normalise the images, differentiate, orthonormalise."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from rankfold.errors import InputError
+from rankfold.executors import Executor, Serial
+from rankfold.families import Family, Floats, map_points, point_jacobian, shift
+from rankfold.stack import Bools
+from rankfold.warp.sampling import Sampler
+
+Array = npt.NDArray[Any]
+
+DEGENERATE = 1e-8  # directions in which a picture changes this much less than in its best are left alone
+
+
+@dataclass(frozen=True)
+class Motion:
+    """Transforms as T_i = base_i F(parameters_i) shift(-origin), F in the family.
+
+    ``base`` is where image i started, so that any start is allowed for any family (a translation may start from a
+    zoomed frame), and ``origin`` is the canonical point about which F turns and scales: the middle of the frame
+    keeps rotation and shift apart, which makes the linearisation hold further.
+    """
+
+    family: Family
+    base: Floats  # (n, 3, 3)
+    origin: Floats  # (2,)
+    parameters: Floats  # (n, p)
+
+    @classmethod
+    def starting_at(cls, transforms: Floats, family: Family, origin: Floats) -> Motion:
+        """No motion yet: parameters of the identity, base = the given transforms (n, 3, 3)."""
+        parameters = np.tile(family.identity, (len(transforms), 1))
+        return cls(family, transforms @ shift(origin), origin, parameters)
+
+    @property
+    def transforms(self) -> Floats:
+        """The matrices T (n, 3, 3), last entry one."""
+        matrices = self.base @ self.family.matrix(self.parameters) @ shift(-self.origin)
+        return matrices / matrices[:, 2:, 2:]
+
+    def matrix(self, index: int, parameters: Floats) -> Floats:
+        """The matrix (3, 3) that image ``index`` would have with other parameters (p,)."""
+        matrix = self.base[index] @ self.family.matrix(parameters) @ shift(-self.origin)
+        return np.asarray(matrix / matrix[2, 2])
+
+    def with_parameters(self, parameters: Floats) -> Motion:
+        """The same bases, other parameters (n, p)."""
+        return Motion(self.family, self.base, self.origin, parameters)
+
+    def after(self, gauge: Floats) -> Motion:
+        """All transforms T_i G^{-1} for one G (3, 3) of the family, in canonical coordinates."""
+        local = shift(-self.origin) @ np.linalg.inv(gauge) @ shift(self.origin)
+        return self.with_parameters(self.family.parameters(self.family.matrix(self.parameters) @ local))
+
+    def jacobian(self, index: int, points: Floats) -> Floats:
+        """Derivative (m, 2, p) of the source coordinates of canonical ``points`` (m, 2), by the chain rule."""
+        local = points - self.origin
+        inner = self.family.jacobian(self.parameters[index], local)
+        mapped = map_points(self.family.matrix(self.parameters[index]), local)
+        return np.asarray(point_jacobian(self.base[index], mapped) @ inner)
+
+
+@dataclass(frozen=True)
+class Linearised:
+    """The data of one inner problem."""
+
+    data: Array  # D, n x m: warped, unit norm over valid pixels, zero where missing
+    basis: Array  # Q, n x p x m: orthonormal rows that span the columns of J_i; zero where missing
+    increments: Floats  # n x p x p: Δτ_i = increments_i δ_i (R^{-1} of J = Q R, zero in degenerate directions)
+    norms: Floats  # n_i
+    valid: Bools  # n x m
+
+
+def linearise(sampler: Sampler, motion: Motion, executor: Executor | None = None) -> Linearised:
+    """Warp, normalise and differentiate every image at ``motion``."""
+    grid = sampler.frame.grid
+
+    def one(index: int) -> tuple[Array, Array, Floats, float, Bools]:
+        values, jacobian, valid = warp_with_jacobian(sampler, motion, index, grid)
+        norm = _norm(values, sampler, index)
+        d = values / norm
+        # d(y/n) = (dy - d (d.dy)) / n, after the chain rule: the norm depends on every parameter
+        J = (jacobian - (jacobian @ d)[:, None] * d) / norm
+        Q, increments = orthonormalise(J)
+        return d, Q, increments, norm, valid
+
+    parts = (executor or Serial()).run(one, range(len(sampler)))
+    data, basis, increments, norms, valid = (np.stack(column) for column in zip(*parts, strict=True))
+    return Linearised(data, basis, increments, norms, valid)
+
+
+def warp_with_jacobian(sampler: Sampler, motion: Motion, index: int, grid: Floats) -> tuple[Array, Array, Bools]:
+    """Values (m,), their derivative (p, m) by the parameters, and validity (m,) of one image; m = c h w."""
+    values, gradient, valid = sampler.sample(index, motion.matrix(index, motion.parameters[index]), with_gradient=True)
+    coordinates = motion.jacobian(index, grid)  # h w x 2 x p
+    # c x 2 x hw by hw x 2 x p -> p x c x hw
+    chained = np.einsum("cdk,kdp->pck", gradient, coordinates)
+    channels = len(values)
+    flat = chained.reshape(motion.family.size, -1).astype(values.dtype, copy=False)
+    return values.ravel(), flat, np.tile(valid, channels)
+
+
+def warp_normalised(
+    sampler: Sampler, transforms: Floats, executor: Executor | None = None
+) -> tuple[Array, Floats, Bools]:
+    """D (n, m), norms (n,) and validity (n, m) without derivatives."""
+
+    def one(index: int) -> tuple[Array, float, Bools]:
+        values, _, valid = sampler.sample(index, transforms[index])
+        norm = _norm(values, sampler, index)
+        return values.ravel() / norm, norm, np.tile(valid, len(values))
+
+    parts = (executor or Serial()).run(one, range(len(sampler)))
+    data, norms, valid = (np.stack(column) for column in zip(*parts, strict=True))
+    return data, norms, valid
+
+
+def orthonormalise(J: Array) -> tuple[Array, Floats]:
+    """Orthonormal rows Q (p, m) with the span of J (p, m), and the p x p matrix that turns δ into Δτ.
+
+    The SVD does the work of the thin QR and also shows directions that do not change the picture (a turn of a
+    disc, any motion of a flat patch): those get a zero row and a zero increment instead of noise.
+    """
+    scale = np.linalg.norm(J.astype(np.float64, copy=False), axis=1)
+    scale[scale == 0] = 1.0
+    U, s, Vt = np.linalg.svd(J.astype(np.float64, copy=False) / scale[:, None], full_matrices=False)
+    good = s > DEGENERATE * max(s[0], np.finfo(np.float64).tiny)
+    Q = np.where(good[:, None], Vt, 0.0)
+    increments = (U / scale[:, None]) * np.where(good, 1 / np.where(good, s, 1.0), 0.0)
+    return Q.astype(J.dtype, copy=False), increments
+
+
+def _norm(values: Array, sampler: Sampler, index: int) -> float:
+    """Norm of one warped image, refused where there is nothing to normalise."""
+    norm = float(np.linalg.norm(values.astype(np.float64, copy=False)))
+    if norm == 0:
+        h, w = sampler.frame.shape
+        raise InputError(
+            f"the {h}x{w} frame sees nothing of {sampler.names[index]} (outside it, masked, or all zero there); "
+            "use a smaller frame, another start, or leave the picture out"
+        )
+    return norm
