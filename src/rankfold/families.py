@@ -229,7 +229,8 @@ def mean(matrices: Floats, family: Family, origin: Floats) -> Floats:
     leak into the scale of their mean, as they do when the median images of the corners are fitted.
     """
     parameters = family.parameters(shift(-origin) @ matrices @ shift(origin))
-    return shift(origin) @ family.matrix(np.median(parameters, axis=0)) @ shift(-origin)
+    matrix = shift(origin) @ family.matrix(np.median(parameters, axis=0)) @ shift(-origin)
+    return np.asarray(matrix / matrix[2, 2])
 
 
 def _affine_matrix(linear: Floats, translation: Floats) -> Floats:

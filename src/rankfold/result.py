@@ -148,7 +148,8 @@ class Alignment(_Saved):
         to_source = np.stack([_resize(row) for row in (sizes / self.source_shapes)[:, ::-1]])
         to_frame = _resize(np.array(self.frame.shape[::-1]) / frame.shape[::-1])
         matrices = to_source @ self.transforms @ to_frame
-        sampler = prepare(stack, frame, matrices, np.float64)
+        # the blur against aliasing is that of the start, as it was while aligning
+        sampler = prepare(stack, frame, to_source @ self.start @ to_frame, np.float64)
         rows = []
         for i in range(len(stack)):
             values, _, valid = sampler.sample(i, matrices[i])

@@ -53,7 +53,7 @@ def read(path: str | Path) -> tuple[str, dict[str, Any], dict[str, npt.NDArray[A
                 f"{folder} has format version {version}, this rankfold reads up to {FORMAT_VERSION}; "
                 "upgrade rankfold to open it"
             )
-        with np.load(folder / "arrays.npz", allow_pickle=False) as stored:
+        with (folder / "arrays.npz").open("rb") as file, np.load(file, allow_pickle=False) as stored:
             arrays = {name: stored[name] for name in stored.files}
         return facts.pop("kind"), facts, arrays
     except (OSError, EOFError, KeyError, TypeError, zipfile.BadZipFile, ValueError) as error:

@@ -47,7 +47,7 @@ def linearise(sources, motion, executor):
     grid = sources.frame.grid
     parts = []
     for i, planes in enumerate(sources.planes):
-        points = map_points(motion.transforms[i], grid)
+        points = map_points(motion.matrix(i, motion.parameters[i]), grid)
         y, gx, gy = (keys(plane, points) for plane in planes)
         norm = np.linalg.norm(y)
         gx, gy = ((g - y * (y @ g) / norm**2) / norm for g in (gx, gy))

@@ -53,7 +53,7 @@ class Settings:
     penalty_growth: float = 1.25  # ρ
     penalty_start: float = 1.25  # μ_0 σ_1
     balance: float = np.inf  # μ grows only while dual ≤ balance x primal residual; ∞ = always, as published
-    dual_tol: float = 1e-3  # relative dual residual at the stop above which the run counts as frozen
+    dual_tol: float = 1e-3  # relative dual residual above which a stopped run was frozen, a balanced one goes on
 
     def __post_init__(self) -> None:
         """Refuse settings under which the loop cannot end well."""

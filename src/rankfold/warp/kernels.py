@@ -40,9 +40,11 @@ def sample(
         for column in range(width):
             k = row * width + column
             z = matrix[2, 0] * column + matrix[2, 1] * row + matrix[2, 2]
-            x = (matrix[0, 0] * column + matrix[0, 1] * row + matrix[0, 2]) / z
-            y = (matrix[1, 0] * column + matrix[1, 1] * row + matrix[1, 2]) / z
-            inside = z > 0 and -EDGE <= x <= w - 1 + EDGE and -EDGE <= y <= h - 1 + EDGE
+            inside = z > 0  # behind a homography's horizon there is no picture
+            if inside:
+                x = (matrix[0, 0] * column + matrix[0, 1] * row + matrix[0, 2]) / z
+                y = (matrix[1, 0] * column + matrix[1, 1] * row + matrix[1, 2]) / z
+                inside = -EDGE <= x <= w - 1 + EDGE and -EDGE <= y <= h - 1 + EDGE
             if inside:
                 j, i = min(max(int(x), 0), w - 2), min(max(int(y), 0), h - 2)
                 inside = cells[i, j]

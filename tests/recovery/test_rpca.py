@@ -1,0 +1,43 @@
+"""Robust PCA on problems with a known answer."""
+
+import numpy as np
+import pytest
+
+import rankfold as rf
+from oracles.optimality import violation
+from rankfold.admm import Problem, Settings, solve
+from rankfold.align.api import BALANCE
+from rankfold.datasets import low_rank_plus_sparse
+from rankfold.executors import executor_for
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_low_rank_and_sparse_parts_are_found_exactly(seed):
+    truth = low_rank_plus_sparse(1000, 400, rank=20, corrupted=0.1, seed=seed)
+    result = rf.decompose(truth.data, n_jobs=2)
+    assert result.status is rf.Status.CONVERGED
+    assert np.linalg.norm(result.low_rank - truth.low_rank) < 1e-5 * np.linalg.norm(truth.low_rank)
+    assert result.rank == 20
+    np.testing.assert_array_equal(result.sparse != 0, truth.sparse != 0)
+    # the multiplier is not part of the public result: ask the solver itself, with the same settings
+    problem = Problem(truth.data, result.sparsity)
+    with executor_for(None, 2) as executor:
+        point = solve(problem, Settings(tol=1e-7, balance=BALANCE), executor)
+    np.testing.assert_array_equal(point.low_rank, result.low_rank)
+    assert violation(point.low_rank, point.sparse, point.dual, problem.sparsity) < 1e-4
+
+
+def test_nan_is_missing_and_is_filled_in():
+    truth = low_rank_plus_sparse(80, 300, 3, 0.03, 0)
+    hidden = np.random.default_rng(0).random(truth.data.shape) < 0.3
+    result = rf.decompose(np.where(hidden, np.nan, truth.data))
+    error = np.linalg.norm((result.low_rank - truth.low_rank)[hidden]) / np.linalg.norm(truth.low_rank[hidden])
+    assert error < 1e-4
+    assert (result.sparse[hidden] == 0).all()
+
+
+def test_a_stack_of_pictures_keeps_its_shape():
+    video = np.random.default_rng(0).random((12, 6, 7, 3))
+    result = rf.decompose(video)
+    assert result.low_rank.shape == result.sparse.shape == video.shape
+    np.testing.assert_allclose(result.low_rank + result.sparse, video, atol=1e-5)

@@ -1,0 +1,37 @@
+import threading
+import time
+
+import pytest
+from threadpoolctl import threadpool_info
+
+from rankfold import InputError
+from rankfold.executors import Serial, Threads, executor_for
+
+
+@pytest.mark.parametrize("executor", [Serial(), Threads(3)])
+def test_results_come_back_in_order_with_the_shared_arguments(executor):
+    def slow_first(slab, a, b):
+        time.sleep(0.02 if slab == 0 else 0)
+        return slab, a + b
+
+    assert executor.run(slow_first, range(6), 1, 2) == [(k, 3) for k in range(6)]
+
+
+def test_an_error_in_a_slab_reaches_the_caller():
+    with pytest.raises(ZeroDivisionError):
+        Threads(2).run(lambda slab: 1 // slab, [1, 0])
+
+
+def test_n_jobs_chooses_and_blas_is_held_to_one_thread_meanwhile():
+    before = [pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"]
+    with executor_for(None, None) as executor:
+        assert isinstance(executor, Serial)
+    with executor_for(None, 2) as executor:
+        assert len(set(executor.run(lambda _: time.sleep(0.02) or threading.get_ident(), range(8)))) == 2
+        assert {p["num_threads"] for p in threadpool_info() if p["user_api"] == "blas"} == {1}
+    assert [pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"] == before
+    mine = Serial()
+    with executor_for(mine, 5) as executor:
+        assert executor is mine
+    with pytest.raises(InputError, match="n_jobs=-3"), executor_for(None, -3):
+        pass

@@ -1,0 +1,72 @@
+import numpy as np
+import pytest
+
+from rankfold.admm.proximal import (
+    GRAM_LIMIT,
+    largest_singular_value,
+    needs_precision,
+    threshold_gram,
+    threshold_triangles,
+)
+from rankfold.admm.slabs import reduction
+
+
+def full_svd(X, t):
+    U, s, Vt = np.linalg.svd(X, full_matrices=False)
+    return (U * np.maximum(s - t, 0)) @ Vt, np.maximum(s - t, 0)[s > t]
+
+
+def graded(condition, n=30, m=200, seed=0):
+    """A matrix whose singular values fall from 1 to 1/condition."""
+    rng = np.random.default_rng(seed)
+    U, V = np.linalg.qr(rng.standard_normal((n, n)))[0], np.linalg.qr(rng.standard_normal((m, n)))[0]
+    return (U * np.logspace(0, -np.log10(condition), n)) @ V.T
+
+
+def in_slabs(X, precise):
+    return [reduction(X[:, i : i + 64], False, precise) for i in range(0, X.shape[1], 64)]
+
+
+@pytest.mark.parametrize("t", [0.5, 1e-2, 1e-4, 2 * GRAM_LIMIT])
+def test_the_gram_form_is_the_svd_to_ten_digits_where_it_is_used(t):
+    assert not needs_precision(t, 1.0)
+    X = graded(1e8)
+    svt = threshold_gram(sum(in_slabs(X, False)), t)
+    expected, values = full_svd(X, t)
+    assert np.linalg.norm(svt.operator @ X - expected) < 2e-10
+    assert len(svt.singular_values) == len(values)
+    np.testing.assert_allclose(svt.singular_values, values, atol=2e-10)
+    assert svt.largest == pytest.approx(1, abs=1e-12)
+
+
+def test_the_precise_form_keeps_the_digits_that_the_gram_form_loses():
+    t = 1e-10
+    assert needs_precision(t, 1.0)
+    X = graded(1e9)
+    expected, values = full_svd(X, t)
+    gram = threshold_gram(sum(in_slabs(X, False)), t)
+    precise = threshold_triangles(in_slabs(X, True), t)
+    assert np.linalg.norm(precise.operator @ X - expected) < 1e-14
+    np.testing.assert_allclose(precise.singular_values, values, atol=1e-14)
+    # the same with the Gram matrix: what is near the threshold is wrong in its first digit
+    assert np.abs(np.pad(gram.singular_values, (0, 30))[:30] - np.pad(values, (0, 30))[:30]).max() > 1e-10
+
+
+def test_both_forms_work_along_the_other_axis():
+    X = graded(1e3).T  # 200 x 30: slabs are rows, the small matrix is 30 x 30, and M multiplies from the right
+    expected, _ = full_svd(X, 0.01)
+    for precise, threshold in ((False, lambda r, t: threshold_gram(sum(r), t)), (True, threshold_triangles)):
+        svt = threshold([reduction(X[i : i + 64], True, precise) for i in range(0, 200, 64)], 0.01)
+        np.testing.assert_allclose(X @ svt.operator, expected, atol=1e-12)
+
+
+def test_a_threshold_above_everything_gives_zero():
+    X = graded(10)
+    svt = threshold_gram(X @ X.T, 2.0)
+    assert not svt.operator.any()
+    assert len(svt.singular_values) == 0
+
+
+def test_the_largest_singular_value():
+    X = graded(10) * 7
+    assert largest_singular_value(X @ X.T) == pytest.approx(7)

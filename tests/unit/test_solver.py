@@ -1,0 +1,153 @@
+import numpy as np
+import pytest
+
+from oracles import dense_admm
+from oracles.optimality import violation
+from rankfold import InputError, Status
+from rankfold.admm import Problem, Settings, solve
+from rankfold.datasets import low_rank_plus_sparse
+
+LAM = 1 / np.sqrt(400)
+
+
+def with_basis(n=40, m=400, p=4, seed=0):
+    """Data that are low rank + sparse only after a correction in the span of a random basis."""
+    rng = np.random.default_rng(seed)
+    truth = low_rank_plus_sparse(n, m, 3, 0.05, seed)
+    Q = np.linalg.qr(rng.standard_normal((n, m, p)))[0].transpose(0, 2, 1)
+    return truth.data + np.einsum("npm,np->nm", Q, 3 * rng.standard_normal((n, p))), Q
+
+
+@pytest.mark.parametrize("shape", [(40, 400), (40, 3001), (400, 40), (700, 90)])
+@pytest.mark.parametrize("missing", [False, True])
+@pytest.mark.parametrize("moving", [False, True])
+def test_every_configuration_follows_the_dense_algorithm(shape, missing, moving):
+    rng = np.random.default_rng(7)
+    D, Q = with_basis(*shape)
+    W = (rng.random(shape) > 0.1).astype(float) if missing else None
+    if missing:
+        D, Q = D * W, Q * W[:, None]
+        Q = np.linalg.qr(Q.transpose(0, 2, 1))[0].transpose(0, 2, 1)
+    Q = Q if moving else None
+    lam = 1 / np.sqrt(max(shape))
+    solution = solve(Problem(D, lam, W, Q))
+    A, E, delta, count, objective = dense_admm.solve(D, lam, W, Q)
+    assert len(solution.records) == count
+    assert solution.objective == pytest.approx(objective, rel=1e-9)
+    np.testing.assert_allclose(solution.low_rank, A, atol=1e-8 * np.abs(D).max())
+    np.testing.assert_allclose(solution.sparse, E, atol=1e-8 * np.abs(D).max())
+    np.testing.assert_allclose(solution.increments, delta, atol=1e-8 * np.abs(D).max())
+
+
+def test_a_balanced_run_is_optimal_with_missing_values_and_transforms():
+    rng = np.random.default_rng(1)
+    D, Q = with_basis()
+    W = (rng.random(D.shape) > 0.1).astype(float)
+    Q = np.linalg.qr((Q * W[:, None]).transpose(0, 2, 1))[0].transpose(0, 2, 1)
+    solution = solve(Problem(D * W, LAM, W, Q), Settings(tol=1e-8, balance=30))
+    assert solution.status is Status.CONVERGED
+    assert violation(solution.low_rank, solution.sparse, solution.dual, LAM, W, Q) < 1e-4
+
+
+def test_the_dual_residual_in_the_trace_bounds_the_violation():
+    truth = low_rank_plus_sparse(60, 400, 12, 0.15, 0)
+    for growth in (1.05, 1.25, 1.6):
+        solution = solve(Problem(truth.data, LAM), Settings(penalty_growth=growth))
+        found = violation(solution.low_rank, solution.sparse, solution.dual, LAM)
+        size = np.linalg.norm(solution.dual)
+        assert found <= solution.records[-1].dual_residual * size
+
+
+def test_missing_values_are_filled_in():
+    truth = low_rank_plus_sparse(80, 300, 3, 0.03, 2)
+    W = (np.random.default_rng(2).random(truth.data.shape) > 0.3).astype(float)
+    solution = solve(Problem(truth.data * W, 1 / np.sqrt(300), W), Settings(tol=1e-8, balance=30))
+    hidden = W == 0
+    error = np.linalg.norm((solution.low_rank - truth.low_rank)[hidden]) / np.linalg.norm(truth.low_rank[hidden])
+    assert error < 1e-5
+    np.testing.assert_array_equal(solution.dual[hidden], 0)
+
+
+class TestStatus:
+    truth = low_rank_plus_sparse(40, 300, 3, 0.05, 0)
+
+    def test_converged(self):
+        assert solve(Problem(self.truth.data, LAM), Settings(balance=30)).status is Status.CONVERGED
+
+    def test_max_iter(self):
+        solution = solve(Problem(self.truth.data, LAM), Settings(max_iter=3))
+        assert solution.status is Status.MAX_ITER
+        assert len(solution.records) == 3
+
+    def test_stalled_when_the_penalty_grows_too_fast(self):
+        hard = low_rank_plus_sparse(60, 300, 15, 0.2, 0)
+        solution = solve(Problem(hard.data, LAM), Settings(penalty_growth=3))
+        assert solution.status is Status.STALLED
+        assert violation(solution.low_rank, solution.sparse, solution.dual, LAM) > 1e-2
+
+    def test_non_finite(self):
+        data = self.truth.data.copy()
+        data[3, 4] = np.inf
+        assert solve(Problem(data, LAM)).status is Status.NON_FINITE
+
+    def test_stopped_by_an_observer(self):
+        seen = []
+        solution = solve(Problem(self.truth.data, LAM), observe=lambda r: seen.append(r) or r.iteration == 4)
+        assert solution.status is Status.STOPPED
+        assert len(seen) == len(solution.records) == 5
+        assert [r.iteration for r in seen] == [0, 1, 2, 3, 4]
+
+    def test_every_status_has_a_sentence_and_only_one_is_good(self):
+        assert [s for s in Status if s.good] == [Status.CONVERGED]
+        assert all(len(s.value) > 20 for s in Status)
+
+
+def test_all_zero_data_have_a_zero_answer():
+    solution = solve(Problem(np.zeros((5, 9)), LAM))
+    assert solution.status is Status.CONVERGED
+    assert not solution.low_rank.any()
+    assert solution.rank == 0
+
+
+def test_the_data_are_not_written_to():
+    truth = low_rank_plus_sparse(30, 300, 3, 0.05, 0)
+    before = truth.data.copy()
+    solve(Problem(truth.data, LAM))
+    np.testing.assert_array_equal(truth.data, before)
+
+
+def test_single_precision_is_kept_and_close():
+    D, Q = with_basis()
+    double = solve(Problem(D, LAM, None, Q), Settings(tol=1e-5))
+    single = solve(Problem(D.astype(np.float32), LAM, None, Q.astype(np.float32)), Settings(tol=1e-5))
+    assert single.low_rank.dtype == single.sparse.dtype == np.float32
+    assert single.objective == pytest.approx(double.objective, rel=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"data": np.zeros((0, 3))}, "must be"),
+        ({"weights": np.ones((3, 3))}, r"weights have shape \(3, 3\)"),
+        ({"basis": np.ones((5, 2, 4))}, "the basis has shape"),
+        ({"sparsity": 0.0}, "must be a positive number"),
+        ({"sparsity": np.nan}, "must be a positive number"),
+    ],
+)
+def test_problems_that_make_no_sense_are_refused(change, message):
+    with pytest.raises(InputError, match=message):
+        Problem(**{"data": np.ones((5, 9)), "sparsity": 0.1, **change})
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"tol": 0.0}, "tol=0.0 must lie between"),
+        ({"max_iter": 0}, "must be at least 1"),
+        ({"penalty_growth": 1.0}, "must lie between 1 and 10"),
+        ({"balance": 0.0}, "must be positive"),
+    ],
+)
+def test_settings_that_make_no_sense_are_refused(change, message):
+    with pytest.raises(InputError, match=message):
+        Settings(**change)

@@ -1,0 +1,81 @@
+import json
+
+import numpy as np
+import pytest
+
+import rankfold as rf
+from rankfold import storage
+
+
+@pytest.fixture
+def saved(tmp_path):
+    rf.decompose(np.random.default_rng(0).random((6, 20))).save(tmp_path / "run")
+    return tmp_path / "run"
+
+
+def edit(folder, **changes):
+    facts = json.loads((folder / "result.json").read_text())
+    (folder / "result.json").write_text(json.dumps({**facts, **changes}))
+
+
+def test_a_newer_format_asks_for_an_upgrade(saved):
+    edit(saved, format_version=99)
+    with pytest.raises(rf.FormatError, match=r"format version 99, this rankfold reads up to 1; upgrade rankfold"):
+        rf.load(saved)
+
+
+@pytest.mark.parametrize("name", ["arrays.npz", "result.json"])
+def test_a_truncated_file_is_recognised(saved, name):
+    whole = (saved / name).read_bytes()
+    for length in (0, 10, len(whole) // 2, len(whole) - 5):
+        (saved / name).write_bytes(whole[:length])
+        with pytest.raises(rf.FormatError, match=r"run is damaged or incomplete \(.*\); restore it from a copy"):
+            rf.load(saved)
+
+
+def test_a_flipped_byte_in_the_arrays_is_noticed(saved):
+    whole = bytearray((saved / "arrays.npz").read_bytes())
+    whole[len(whole) // 3] ^= 0xFF
+    (saved / "arrays.npz").write_bytes(bytes(whole))
+    with pytest.raises(rf.FormatError, match="damaged"):
+        rf.load(saved)
+
+
+def test_what_is_no_result_is_refused(saved, tmp_path):
+    with pytest.raises(rf.FormatError, match=r"it has no result\.json"):
+        rf.load(tmp_path)
+    edit(saved, kind="Sculpture")
+    with pytest.raises(rf.FormatError, match="holds a 'Sculpture'"):
+        rf.load(saved)
+    edit(saved, kind="Decomposition", format="other")
+    with pytest.raises(rf.FormatError, match="not written by rankfold"):
+        rf.load(saved)
+
+
+def test_a_missing_part_is_named(saved):
+    facts = json.loads((saved / "result.json").read_text())
+    del facts["method"]
+    (saved / "result.json").write_text(json.dumps(facts))
+    with pytest.raises(rf.FormatError, match="lacks a part of its result"):
+        rf.load(saved)
+
+
+def test_nothing_is_overwritten(saved):
+    with pytest.raises(rf.InputError, match="run exists already; choose another name"):
+        rf.load(saved).save(saved)
+
+
+def test_a_pickle_is_never_loaded(saved):
+    np.savez(saved / "arrays.npz", low_rank=np.array([{"a": 1}], dtype=object))
+    with pytest.raises(rf.FormatError, match="damaged"):
+        rf.load(saved)
+
+
+def test_a_failed_write_leaves_nothing_behind(tmp_path, monkeypatch):
+    def full(*args, **kwargs):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(storage.np, "savez_compressed", full)
+    with pytest.raises(OSError, match="No space left"):
+        rf.decompose(np.random.default_rng(0).random((6, 20))).save(tmp_path / "run")
+    assert list(tmp_path.iterdir()) == []
