@@ -27,4 +27,4 @@ def heads():
 def aligned(heads):
     import rankfold as rf
 
-    return rf.align(heads.images, frame=heads.frame, init=heads.start)
+    return rf.align(heads.images, method="rasl", frame=heads.frame, init=heads.start)

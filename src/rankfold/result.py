@@ -33,7 +33,7 @@ class _Saved:
         for f in fields(self):  # type: ignore[arg-type]
             value = getattr(self, f.name)
             if isinstance(value, Trace):
-                for part in ("inner", "outer"):
+                for part in ("inner", "outer", "stages"):
                     arrays |= {f"trace.{part}.{k}": column for k, column in getattr(value, part).items()}
             elif isinstance(value, np.ndarray):
                 arrays[f.name] = value
@@ -44,7 +44,7 @@ class _Saved:
     @classmethod
     def _restore(cls: type[S], facts: dict[str, Any], arrays: dict[str, Array], path: str | Path) -> S:
         """Build the object from what :func:`rankfold.storage.read` found."""
-        columns: dict[str, dict[str, Array]] = {"inner": {}, "outer": {}}
+        columns: dict[str, dict[str, Array]] = {"inner": {}, "outer": {}, "stages": {}}
         values: dict[str, Any] = dict(facts)
         for name, array in arrays.items():
             if name.startswith("trace."):
@@ -95,6 +95,7 @@ class Alignment(_Saved):
     valid: npt.NDArray[np.bool_]  # (n, h, w): inside the source and not masked
     scores: Floats  # (n,): cost where the picture lies over its cost 3 px away; 0 sits tight, 1 means nothing
     failed: npt.NDArray[np.bool_]  # (n,): score above 0.9
+    rescued: npt.NDArray[np.bool_]  # (n,): given a new place by the rescue stage
     singular_values: Floats  # of the unit-norm low-rank rows
     objective: float  # of the decomposition at the final transforms
     status: Status

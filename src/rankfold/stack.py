@@ -154,6 +154,13 @@ class Stack:
         """Whether the pictures have a channel axis (of any length)."""
         return self.sources[0].ndim == 3
 
+    @property
+    def value_range(self) -> float:
+        """Darkest to brightest usable value over all pictures; at least 1 for pictures that came as integers."""
+        low = min(float(s[m].min()) for s, m in zip(self.sources, self.masks, strict=True))
+        high = max(float(s[m].max()) for s, m in zip(self.sources, self.masks, strict=True))
+        return 1.0 if (self.units > 1).any() else max(high - low, float(np.finfo(np.float64).tiny))
+
     def luminance(self) -> Stack:
         """The same pictures in grey: Rec. 601 for three channels, the mean for any other number."""
         if not self.is_colour:

@@ -49,6 +49,7 @@ class OuterRecord:
     """One outer iteration (Algorithm 1), as an observer sees it; the arrays have one entry an image."""
 
     outer: int
+    stage: str  # which stage of align made it
     objective: float
     nuclear_norm: float
     l1_norm: float
@@ -73,11 +74,17 @@ class Trace:
 
     inner: Mapping[str, npt.NDArray[Any]] = field(default_factory=dict)
     outer: Mapping[str, npt.NDArray[Any]] = field(default_factory=dict)
+    stages: Mapping[str, npt.NDArray[Any]] = field(default_factory=dict)  # how far (n,) each stage moved each image
 
     @classmethod
-    def of(cls, inner: Iterable[InnerRecord], outer: Iterable[OuterRecord] = ()) -> Trace:
+    def of(
+        cls,
+        inner: Iterable[InnerRecord],
+        outer: Iterable[OuterRecord] = (),
+        stages: Mapping[str, npt.NDArray[Any]] | None = None,
+    ) -> Trace:
         """Turn records into columns."""
-        return cls(_columns(list(inner)), _columns(list(outer)))
+        return cls(_columns(list(inner)), _columns(list(outer)), stages or {})
 
 
 def _columns(records: list[Any]) -> dict[str, npt.NDArray[Any]]:

@@ -24,6 +24,12 @@ class PublishedSources:
     frame: Frame
     planes: list[tuple[np.ndarray, np.ndarray, np.ndarray]]  # picture, x and y gradient
 
+    value_range: float = 1.0
+
+    @property
+    def row_shape(self):
+        return 1, *self.frame.shape
+
     def __len__(self):
         return len(self.planes)
 

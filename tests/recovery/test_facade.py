@@ -10,7 +10,7 @@ from rankfold.metrics import alignment_error, recovery_error
 
 def test_a_facade_behind_branches_is_aligned_and_cleaned():
     batch = facade(12, tilt=1.5, seed=0)
-    result = rf.align(batch.images, family="homography", frame=batch.frame, init=batch.start, n_jobs=2)
+    result = rf.align(batch.images, method="rasl", family="homography", frame=batch.frame, init=batch.start, n_jobs=2)
     before = alignment_error(batch.start, batch.truth, batch.points)
     after = alignment_error(result.transforms, batch.truth, batch.points)
     assert before.mean > 1.3
@@ -25,7 +25,7 @@ def test_a_facade_behind_branches_is_aligned_and_cleaned():
 @pytest.mark.parametrize("family", list(rf.FAMILIES))
 def test_every_family_finds_its_own_transforms(family):
     batch = warped_low_rank(20, family=family, misalignment=1.0, corrupted=0.02, seed=2)
-    result = rf.align(batch.images, family=family, frame=batch.frame, init=batch.start, n_jobs=2)
+    result = rf.align(batch.images, method="rasl", family=family, frame=batch.frame, init=batch.start, n_jobs=2)
     before = alignment_error(batch.start, batch.truth, batch.points)
     after = alignment_error(result.transforms, batch.truth, batch.points)
     assert before.mean > 0.6

@@ -13,7 +13,7 @@ SEEDS = range(4)
 
 def run(seed, **options):
     batch = rendered_heads(30, seed=seed, **options)
-    result = rf.align(batch.images, frame=batch.frame, init=batch.start, n_jobs=2)
+    result = rf.align(batch.images, method="rasl", frame=batch.frame, init=batch.start, n_jobs=2)
     assert result.status is rf.Status.CONVERGED
     error = alignment_error(result.transforms, batch.truth, batch.points)
     return batch, result, error
@@ -43,7 +43,7 @@ def test_pictures_that_cannot_find_their_place_are_flagged_and_the_others_are_no
         lost = [3, 8, 20]
         for k, offset in zip(lost, [(14.0, 0), (0, 14.0), (-11.0, 11.0)], strict=True):
             start[k] = start[k] @ shift(np.array(offset))
-        result = rf.align(batch.images, frame=batch.frame, init=start, n_jobs=2)
+        result = rf.align(batch.images, method="rasl", frame=batch.frame, init=start, n_jobs=2)
         error = alignment_error(result.transforms, batch.truth, batch.points).each
         assert set(np.flatnonzero(error > 2)) <= set(lost)
         assert set(np.flatnonzero(result.failed)) <= set(np.flatnonzero(error > 1))
@@ -55,10 +55,10 @@ def test_colour_in_colour_out():
     batch = rendered_heads(12, seed=1)
     tint = np.array([1.0, 0.8, 0.6])
     colour = [(255 * image[:, :, None] * tint).round().astype(np.uint8) for image in batch.images]
-    grey = rf.align(batch.images, frame=batch.frame, init=batch.start)
+    grey = rf.align(batch.images, method="rasl", frame=batch.frame, init=batch.start)
     before = alignment_error(batch.start, batch.truth, batch.points).mean
     for channels in ("luminance", "joint"):
-        result = rf.align(colour, frame=batch.frame, init=batch.start, channels=channels)
+        result = rf.align(colour, method="rasl", frame=batch.frame, init=batch.start, channels=channels)
         assert result.low_rank.shape == result.sparse.shape == result.aligned.shape == (12, 45, 42, 3)
         seen = result.valid
         np.testing.assert_allclose((result.low_rank + result.sparse)[seen], result.aligned[seen], atol=0.05)

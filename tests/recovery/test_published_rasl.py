@@ -61,6 +61,7 @@ def test_the_product_reaches_the_objective_of_a_spline_prototype(name, bound):
     settings = reference["settings"]
     result = rf.align(
         data.images,
+        method="rasl",
         family=settings["family"],
         frame=frame,
         init=points,

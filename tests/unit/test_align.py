@@ -12,8 +12,8 @@ from rankfold.families import inverse, mean, shift
 
 def test_public_names_and_keywords_are_the_documented_ones():
     expected = (
-        "images method family frame init masks sparsity_weight channels gauge max_outer outer_tol max_inner inner_tol "
-        "n_jobs executor observe strict dtype"
+        "images method family frame init masks sparsity_weight projector n_neighbors rank_surrogate features rescue "
+        "coarse variant channels gauge max_outer outer_tol max_inner inner_tol n_jobs executor observe strict dtype"
     )
     assert list(inspect.signature(rf.align).parameters) == expected.split()
     assert list(inspect.signature(rf.decompose).parameters)[:2] == ["X", "method"]
@@ -38,7 +38,7 @@ PICTURES = np.random.default_rng(0).random((4, 20, 20))
         (PICTURES, {"init": np.eye(3)}, r"init has shape \(3, 3\); 4 images need \(4, 3, 3\)"),
         (PICTURES, {"init": "middle"}, "unknown init 'middle'"),
         (PICTURES, {"masks": np.ones((4, 10, 20))}, "the mask of image 0 has shape"),
-        (PICTURES, {"method": "rals"}, "unknown method 'rals'; choose one of rpca, rasl"),
+        (PICTURES, {"method": "rals"}, "unknown method 'rals'; choose one of rpca, rasl, meadmm"),
         (PICTURES, {"family": "rigid"}, "unknown family 'rigid'"),
         (PICTURES, {"gauge": "median"}, "unknown gauge 'median'"),
         (PICTURES, {"gauge": 9}, "gauge=9 is not the index of one of 4 images"),
@@ -53,7 +53,7 @@ PICTURES = np.random.default_rng(0).random((4, 20, 20))
 )
 def test_bad_input_is_refused_with_the_thing_and_the_remedy(images, options, message):
     with pytest.raises(rf.InputError, match=message):
-        rf.align(images, **options)
+        rf.align(images, **{"method": "rasl", **options})
 
 
 @pytest.mark.parametrize(
@@ -64,7 +64,7 @@ def test_bad_input_is_refused_with_the_thing_and_the_remedy(images, options, mes
         (np.full((3, 4), np.nan), {}, "NaN everywhere"),
         (np.full((3, 4), np.inf), {}, "contain infinity"),
         (np.ones((3, 4)) * 1j, {}, "type complex128"),
-        (PICTURES, {"method": "rasl"}, "estimates transforms; use align"),
+        (PICTURES, {"method": "rasl"}, "is its transforms; use align"),
     ],
 )
 def test_bad_matrices_are_refused(X, options, message):
@@ -73,10 +73,10 @@ def test_bad_matrices_are_refused(X, options, message):
 
 
 def test_the_mean_gauge_keeps_the_mean_and_a_frame_can_be_held(heads):
-    free = rf.align(heads.images, frame=heads.frame, init=heads.start, gauge="none")
-    held = rf.align(heads.images, frame=heads.frame, init=heads.start, gauge=2)
+    free = rf.align(heads.images, method="rasl", frame=heads.frame, init=heads.start, gauge="none")
+    held = rf.align(heads.images, method="rasl", frame=heads.frame, init=heads.start, gauge=2)
     np.testing.assert_allclose(held.transforms[2], heads.start[2], atol=1e-9)
-    centred = rf.align(heads.images, frame=heads.frame, init=heads.start, gauge="mean")
+    centred = rf.align(heads.images, method="rasl", frame=heads.frame, init=heads.start, gauge="mean")
     family, centre, corners = rf.FAMILIES["similarity"], heads.frame.centre, heads.frame.corners
 
     def drift(result):
@@ -92,7 +92,7 @@ def test_the_mean_gauge_keeps_the_mean_and_a_frame_can_be_held(heads):
 
 def test_observers_see_both_loops_and_can_stop(heads):
     seen = []
-    result = rf.align(heads.images, frame=heads.frame, init=heads.start, observe=seen.append)
+    result = rf.align(heads.images, method="rasl", frame=heads.frame, init=heads.start, observe=seen.append)
     outer = [r for r in seen if isinstance(r, rf.OuterRecord)]
     inner = [r for r in seen if isinstance(r, rf.InnerRecord)]
     assert len(outer) == len(result.trace.outer["objective"])
@@ -101,6 +101,7 @@ def test_observers_see_both_loops_and_can_stop(heads):
 
     stopped = rf.align(
         heads.images,
+        method="rasl",
         frame=heads.frame,
         init=heads.start,
         observe=lambda r: isinstance(r, rf.OuterRecord) and r.outer == 1,
@@ -114,25 +115,25 @@ def test_observers_see_both_loops_and_can_stop(heads):
 def test_a_run_that_does_not_converge_warns_once_or_raises_when_strict(heads):
     options = {"frame": heads.frame, "init": heads.start, "max_outer": 1, "outer_tol": 0}
     with pytest.warns(rf.ConvergenceWarning, match="align: stopped at the iteration limit") as caught:
-        result = rf.align(heads.images, **options)
+        result = rf.align(heads.images, method="rasl", **options)
     assert len(caught) == 1
     assert result.status is rf.Status.MAX_ITER
     with pytest.raises(rf.ConvergenceError, match="iteration limit"):
-        rf.align(heads.images, **options, strict=True)
+        rf.align(heads.images, method="rasl", **options, strict=True)
     with pytest.warns(rf.ConvergenceWarning, match="decompose: stopped at the iteration limit"):
         rf.decompose(PICTURES, max_iter=2)
 
 
 def test_stop_rules_are_named(heads):
     options = {"frame": heads.frame, "init": heads.start}
-    assert rf.align(heads.images, **options, outer_tol=10).stop_rule == "displacement"
-    assert rf.align(heads.images, **options, outer_tol=0).stop_rule == "objective"
+    assert rf.align(heads.images, method="rasl", **options, outer_tol=10).stop_rule == "displacement"
+    assert rf.align(heads.images, method="rasl", **options, outer_tol=0).stop_rule == "objective"
 
 
 def test_no_step_leaves_the_trust_region_or_raises_its_own_residual(heads):
     offsets = np.random.default_rng(0).uniform(-7, 7, (8, 2))
     far = heads.start @ np.stack([shift(offset) for offset in offsets])
-    result = rf.align(heads.images, frame=heads.frame, init=far)
+    result = rf.align(heads.images, method="rasl", frame=heads.frame, init=far)
     trace = result.trace.outer
     assert trace["displacement"].max() < 3.1  # the limit is exact to first order
     assert set(np.unique(trace["step"])) <= {0, 0.125, 0.25, 0.5, 1}
@@ -147,7 +148,7 @@ def test_masked_pixels_do_not_matter(heads):
         mask[30 + 3 * k : 45 + 3 * k, 40:55] = False
         image[~mask] = 7.0 * (k % 3)
     options = {"frame": heads.frame, "init": heads.start, "masks": masks}
-    one, two = rf.align(heads.images, **options), rf.align(wild, **options)
+    one, two = rf.align(heads.images, method="rasl", **options), rf.align(wild, method="rasl", **options)
     # the anti-aliasing blur and the spline see the mask, so not even the last digits depend on what is under it
     np.testing.assert_array_equal(one.transforms, two.transforms)
     np.testing.assert_array_equal(one.low_rank, two.low_rank)
@@ -160,8 +161,8 @@ def test_images_of_different_sizes_and_types_are_one_batch(heads):
     images = [np.pad(image, ((k, 0), (0, 2 * k)), mode="edge") for k, image in enumerate(heads.images)]
     start = np.stack([shift(np.array([0.0, k])) @ T for k, T in enumerate(heads.start)])
     images[3] = (images[3] * 65535).astype(np.uint16)
-    result = rf.align(images, frame=heads.frame, init=start)
-    same = rf.align(heads.images, frame=heads.frame, init=heads.start)
+    result = rf.align(images, method="rasl", frame=heads.frame, init=start)
+    same = rf.align(heads.images, method="rasl", frame=heads.frame, init=heads.start)
     assert result.low_rank[3].max() > 10_000  # in its own units
     np.testing.assert_allclose(
         result.transforms, np.stack([shift(np.array([0.0, k])) @ T for k, T in enumerate(same.transforms)]), atol=0.02
@@ -169,7 +170,7 @@ def test_images_of_different_sizes_and_types_are_one_batch(heads):
 
 
 def test_the_default_frame_and_start_cover_the_pictures(heads):
-    result = rf.align(heads.images[:4], max_outer=2, outer_tol=10)
+    result = rf.align(heads.images[:4], method="rasl", max_outer=2, outer_tol=10)
     assert result.frame.shape == heads.images[0].shape
     np.testing.assert_allclose(result.start, np.tile(np.eye(3), (4, 1, 1)), atol=1e-12)
-    assert rf.align(heads.images[:4], init="identity", outer_tol=10).frame.shape == heads.images[0].shape
+    assert rf.align(heads.images[:4], method="rasl", init="identity", outer_tol=10).frame.shape == heads.images[0].shape

@@ -18,12 +18,18 @@ SUMS = {"reassoc", "nsz", "contract"}
 
 
 @njit(cache=True, nogil=True, fastmath=SUMS)
-def soft_threshold(X: Array, A: Array, E: Array, Y: Array, W: Array, threshold: float) -> float:
-    """E <- S_{wt}[R] and Y <- R - E for R = X + E - A; returns Σ w|E|. An empty W means w = 1."""
-    t = X.dtype.type(threshold)
-    weighted = W.size > 0
+def soft_threshold(X: Array, A: Array, E: Array, Y: Array, W: Array, P: Array, threshold: float, beta: float) -> float:
+    """E <- S_{wt}[R] and Y <- R - E for R = X + E - A; returns Σ w|E|. An empty W means w = 1.
+
+    If P = Φ is not empty, X holds (X + βΦ)/(1 + β) and is set back to X first.
+    """
+    t, b = X.dtype.type(threshold), X.dtype.type(beta)
+    weighted, cloned = W.size > 0, P.size > 0
     total = 0.0
     for i in range(X.shape[0]):
+        if cloned:
+            for j in range(X.shape[1]):
+                X[i, j] += b * (X[i, j] - P[i, j])
         for j in range(X.shape[1]):
             r = X[i, j] + E[i, j] - A[i, j]
             wt = t * W[i, j] if weighted else t
@@ -36,6 +42,17 @@ def soft_threshold(X: Array, A: Array, E: Array, Y: Array, W: Array, threshold: 
 
 
 @njit(cache=True, nogil=True, fastmath=SUMS)
+def add_motion(D: Array, Q: Array, delta: Floats, out: Array) -> None:
+    """V_m = D + Jδ."""
+    for i in range(D.shape[0]):
+        out[i] = D[i]
+        for k in range(Q.shape[1]):
+            a = D.dtype.type(delta[i, k])
+            for j in range(D.shape[1]):
+                out[i, j] += a * Q[i, k, j]
+
+
+@njit(cache=True, nogil=True, fastmath=SUMS)
 def multiplier_step(
     D: Array,
     Q: Array,
@@ -43,15 +60,18 @@ def multiplier_step(
     E: Array,
     Y: Array,
     X: Array,
+    P: Array,
     delta: Floats,
     change: Floats,
     mu: float,
     mu_next: float,
+    beta: float,
 ) -> Floats:
     """Update Y and the next X, given in Y what the threshold cut off.
 
     With C the content of Y on entry, D + Jδ_old - A - E + Y_old/μ = C, hence Y_old + μ Z = μ (C + J(δ - δ_old)).
     The dual residual is Y - μ (X_old - A): how far the new Y is from the subgradient that made A.
+    If P = Φ is not empty, the next X becomes (X + βΦ)/(1 + β): the two squares of L_{μ,1} merged into one.
     """
     n, m = D.shape
     p = Q.shape[1]
@@ -77,4 +97,8 @@ def multiplier_step(
             primal += z * z
             dual += s * s
             size += y * y
+        if P.size > 0:
+            b, share = D.dtype.type(beta), D.dtype.type(1 / (1 + beta))
+            for j in range(m):
+                X[i, j] = (X[i, j] + b * P[i, j]) * share
     return np.array([primal, dual, size])

@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from rankfold.admm.proximal import SURROGATES
 from rankfold.errors import InputError
+from rankfold.manifold import Projector
 from rankfold.status import InnerRecord, Status
 
 Array = npt.NDArray[Any]
@@ -25,6 +27,8 @@ class Problem:
     sparsity: float  # λ
     weights: Array | None = None  # Ω, n x m, 0 = missing (E is free there); None = all ones
     basis: Array | None = None  # Q, n x p x m, orthonormal rows for each image: the column space of J_i
+    units: npt.NDArray[np.float64] | None = None  # (n,): the range of a pixel in row i; None: of the data
+    shape: tuple[int, int, int] | None = None  # (channels, height, width) of a row; None: a plain row
 
     def __post_init__(self) -> None:
         """Check shapes and values once, so that the loop need not."""
@@ -45,6 +49,23 @@ def default_sparsity(shape: tuple[int, int], sparsity_weight: float) -> float:
 
 
 @dataclass(frozen=True)
+class Clone:
+    """The manifold constraint of MeADMM: a penalty βμ/2 ‖A - Φ‖² with Φ the projection of A, renewed now and then."""
+
+    projector: Projector
+    weight: float = 0.5  # β = σ/μ
+    start: float = 28.0  # Φ is first made when μ has grown by this factor
+    period: int = 3  # and renewed every so many iterations
+
+    def __post_init__(self) -> None:
+        """Refuse values that make no sense."""
+        if not (np.isfinite(self.weight) and self.weight >= 0):
+            raise InputError(f"the clone penalty's weight {self.weight} must be zero or positive")
+        if self.period < 1:
+            raise InputError(f"the period {self.period} must be at least 1")
+
+
+@dataclass(frozen=True)
 class Settings:
     """How the inner loop runs; the defaults are RASL's published ones."""
 
@@ -55,6 +76,15 @@ class Settings:
     balance: float = np.inf  # μ grows only while dual ≤ balance x primal residual; ∞ = always, as published
     dual_tol: float = 1e-3  # relative dual residual above which a stopped run was frozen, a balanced one goes on
 
+    surrogate: str = "nuclear"  # of the rank: a row of SURROGATES
+    clone: Clone | None = None  # the manifold constraint; None = RASL and robust PCA
+    variant: str = "merged"  # or "literal": Algorithm 2 as printed
+
+    @property
+    def convex(self) -> bool:
+        """Whether the problem is the convex one, for which the dual residual measures optimality."""
+        return self.clone is None and self.surrogate == "nuclear"
+
     def __post_init__(self) -> None:
         """Refuse settings under which the loop cannot end well."""
         if not (0 < self.tol < 1):
@@ -63,6 +93,11 @@ class Settings:
             raise InputError(f"max_iter={self.max_iter} must be at least 1")
         if not (1 < self.penalty_growth < 10):
             raise InputError(f"penalty_growth={self.penalty_growth} must lie between 1 and 10, 1.25 is usual")
+        if self.variant not in ("merged", "literal"):
+            raise InputError(f"unknown variant {self.variant!r}; use 'merged' or 'literal'")
+        if self.surrogate not in SURROGATES:
+            names = ", ".join(SURROGATES)
+            raise InputError(f"unknown rank_surrogate {self.surrogate!r}; choose one of {names}")
         if not self.balance > 0:
             raise InputError(f"balance={self.balance} must be positive; infinity lets the penalty always grow")
 

@@ -8,6 +8,7 @@ bits for every executor.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -36,6 +37,7 @@ class Slab:
     A: Array
     E: Array
     Y: Array
+    P: Array  # Φ; 0 x 0 until there is one
 
     @property
     def tall(self) -> bool:
@@ -69,7 +71,8 @@ def _slab(problem: Problem, rows: slice, columns: slice) -> Slab:
         if problem.weights is None
         else np.ascontiguousarray(problem.weights[rows, columns], dtype=D.dtype)
     )
-    return Slab(rows, columns, D, Q, W, *(np.zeros_like(D) for _ in range(4)))
+    X, A, E, Y = (np.zeros_like(D) for _ in range(4))
+    return Slab(rows, columns, D, Q, W, X, A, E, Y, np.empty((0, 0), D.dtype))
 
 
 def start(slab: Slab, dual_norm: float, mu: float, precise: bool) -> Floats:
@@ -88,7 +91,7 @@ def reduction(X: Array, tall: bool, precise: bool) -> Floats:
     return np.asarray(X.T @ X)
 
 
-def shrink(slab: Slab, M: Floats, mu: float, sparsity: float) -> tuple[Floats, float]:
+def shrink(slab: Slab, M: Floats, mu: float, sparsity: float, beta: float) -> tuple[Floats, float]:
     """A = M X; E = S_{λΩ/μ}[D + Jδ - A + Y/μ]. Returns this slab's part of Q'(...) and of ‖Ω∘E‖_1.
 
     On return Y holds what the threshold cut off, C = D + Jδ - A - E + Y/μ: the old Y is not needed any more.
@@ -100,13 +103,13 @@ def shrink(slab: Slab, M: Floats, mu: float, sparsity: float) -> tuple[Floats, f
         np.matmul(slab.X, M, out=slab.A)
     else:
         np.matmul(M, slab.X, out=slab.A)
-    l1 = soft_threshold(slab.X, slab.A, slab.E, slab.Y, slab.W, sparsity / mu)
+    l1 = soft_threshold(slab.X, slab.A, slab.E, slab.Y, slab.W, slab.P, sparsity / mu, beta)
     products = np.matmul(slab.Q, slab.Y[:, :, None])[:, :, 0].astype(np.float64, copy=False)  # n x p
     return products, l1
 
 
 def ascend(
-    slab: Slab, delta: Floats, change: Floats, mu: float, mu_next: float, precise: bool
+    slab: Slab, delta: Floats, change: Floats, mu: float, mu_next: float, beta: float, precise: bool
 ) -> tuple[Floats, Floats]:
     """Z = D + Jδ - A - E; Y += μ Z; X = D + Jδ - E + Y/μ⁺. Returns the reduction of X and three squared norms.
 
@@ -114,15 +117,29 @@ def ascend(
     """
     from rankfold.admm.kernels import multiplier_step
 
-    norms = multiplier_step(
-        slab.D, slab.Q, slab.A, slab.E, slab.Y, slab.X, delta[slab.rows], change[slab.rows], mu, mu_next
-    )
+    arrays = (slab.D, slab.Q, slab.A, slab.E, slab.Y, slab.X, slab.P)
+    norms = multiplier_step(*arrays, delta[slab.rows], change[slab.rows], mu, mu_next, beta)
     return reduction(slab.X, slab.tall, precise), norms
 
 
-def gather(slabs: list[Slab], name: str, shape: tuple[int, int]) -> Array:
-    """Put one array together again."""
-    whole = np.empty(shape, getattr(slabs[0], name).dtype)
-    for slab in slabs:
-        whole[slab.rows, slab.columns] = getattr(slab, name)
+def linearised(slab: Slab, delta: Floats) -> Array:
+    """V_m = D + Jδ of a slab."""
+    from rankfold.admm.kernels import add_motion
+
+    out = np.empty_like(slab.D)
+    add_motion(slab.D, slab.Q, delta[slab.rows], out)
+    return out
+
+
+def gather(slabs: list[Slab], pieces: Iterable[Array], shape: tuple[int, int]) -> Array:
+    """Put the pieces of one array together again."""
+    whole = np.empty(shape, slabs[0].D.dtype)
+    for slab, piece in zip(slabs, pieces, strict=True):
+        whole[slab.rows, slab.columns] = piece
     return whole
+
+
+def scatter(slabs: list[Slab], phi: Array) -> None:
+    """Give every slab its piece of Φ."""
+    for slab in slabs:
+        slab.P = np.ascontiguousarray(phi[slab.rows, slab.columns])

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import reduce
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from rankfold.admm import slabs as on_slab
-from rankfold.admm.problem import Problem, Settings, Solution
+from rankfold.admm.literal import solve_literal
+from rankfold.admm.problem import Clone, Problem, Settings, Solution
 from rankfold.admm.proximal import (
     Thresholding,
     largest_singular_value,
@@ -19,6 +21,7 @@ from rankfold.admm.proximal import (
 )
 from rankfold.admm.slabs import Slab
 from rankfold.executors import Executor, Serial
+from rankfold.manifold import Context
 from rankfold.status import InnerRecord, Observer, Status
 
 Floats = npt.NDArray[np.float64]
@@ -31,6 +34,8 @@ class State:
     delta: Floats  # δ, n x p
     mu: float  # μ
     growing: bool  # whether μ grows after the next step
+    cloned: bool  # whether there is a Φ, and X in the slabs is (X + βΦ)/(1 + β)
+    largest: float  # σ_1 of the data
     reductions: list[Floats]  # of X, one a slab
     precise: bool  # whether they are triangles (True) or Gram matrices
     singular_values: Floats  # of A
@@ -61,6 +66,8 @@ def solve(
     data_norm = float(np.linalg.norm(problem.data.astype(np.float64, copy=False)))
     if data_norm == 0 or not np.isfinite(data_norm):
         return _trivial(problem, data_norm, outer)
+    if settings.variant == "literal" and settings.clone is not None:
+        return solve_literal(problem, settings, executor, observe, outer)
     slabs = on_slab.cut(problem)
     state = _initial_state(problem, settings, slabs, executor)
     records: list[InnerRecord] = []
@@ -73,7 +80,7 @@ def solve(
         if not np.isfinite(record.objective + record.primal_residual):
             status = Status.NON_FINITE
             break
-        optimal = record.dual_residual <= settings.dual_tol
+        optimal = record.dual_residual <= settings.dual_tol or not settings.convex
         # the published rule looks at the primal residual alone; a balanced run also waits for the dual one
         if record.primal_residual <= settings.tol and (optimal or np.isinf(settings.balance)):
             status = Status.CONVERGED if optimal else Status.STALLED
@@ -81,7 +88,9 @@ def solve(
         if observe is not None and observe(record):
             status = Status.STOPPED
             break
-    low_rank, sparse, dual = (on_slab.gather(slabs, name, problem.data.shape) for name in "AEY")
+    low_rank, sparse, dual = (
+        on_slab.gather(slabs, (getattr(slab, name) for slab in slabs), problem.data.shape) for name in "AEY"
+    )
     return Solution(low_rank, sparse, dual, state.delta, state.singular_values, status, tuple(records))
 
 
@@ -95,21 +104,34 @@ def step(
     index: tuple[int, int],
 ) -> State:
     """One iteration of Algorithm 2: two passes over the slabs, one small decomposition."""
-    mu, lam = state.mu, problem.sparsity
+    mu, lam, clone = state.mu, problem.sparsity, settings.clone
+    beta = clone.weight if clone is not None and state.cloned else 0.0
 
-    # A = SVT_{1/μ}(D + Jδ - E + Y/μ), as a matrix M that the slabs multiply by
-    svt = _threshold(state, 1 / mu)
+    # A = SVT_{1/μ}(X), X = D + Jδ - E + Y/μ, as a matrix M that the slabs multiply by;
+    # with Φ present A = SVT_{1/(μ(1+β))}((X + βΦ)/(1+β)): the clone penalty has the metric of the augmented term
+    svt = _threshold(state, 1 / (mu * (1 + beta)), settings.surrogate)
 
     # E = S_{λΩ/μ}[D + Jδ - A + Y/μ];  δ_i = -Q_i'(D_i - E_i - A_i + Y_i/μ), where Q_i'Q_i = I
-    parts = executor.run(on_slab.shrink, slabs, svt.operator, mu, lam)
+    parts = executor.run(on_slab.shrink, slabs, svt.operator, mu, lam, beta)
     change = -_sum_products(slabs, [products for products, _ in parts], state.delta)
     delta = state.delta + change
     l1 = sum(part for _, part in parts)
 
-    # Z = D + Jδ - A - E;  Y += μ Z;  μ *= ρ;  and X for the next A
+    # Φ = project(A, E, V_m = D + Jδ), now and then
     mu_next = mu * (settings.penalty_growth if state.growing else 1.0)
-    precise = needs_precision(1 / mu_next, svt.largest)
-    ends = executor.run(on_slab.ascend, slabs, delta, change, mu, mu_next, precise)
+    cloned = state.cloned
+    if (
+        clone is not None
+        and clone.weight > 0
+        and _due(clone, mu_next * state.largest / settings.penalty_start, index[1])
+    ):
+        on_slab.scatter(slabs, _project(problem, clone, slabs, svt, delta, executor))
+        cloned = True
+
+    # Z = D + Jδ - A - E;  Y += μ Z;  μ *= ρ;  and X for the next A
+    beta_next = clone.weight if clone is not None and cloned else 0.0
+    precise = needs_precision(1 / (mu_next * (1 + beta_next)), svt.largest)
+    ends = executor.run(on_slab.ascend, slabs, delta, change, mu, mu_next, beta_next, precise)
     primal, dual, size = np.sqrt(reduce(np.add, [norms for _, norms in ends]))
 
     primal, dual = primal / data_norm, dual / size if size > 0 else 0.0
@@ -126,7 +148,8 @@ def step(
         penalty=mu,
     )
     growing = dual <= settings.balance * primal
-    return State(delta, mu_next, growing, [r for r, _ in ends], precise, svt.singular_values, record)
+    reductions = [part for part, _ in ends]
+    return State(delta, mu_next, growing, cloned, state.largest, reductions, precise, svt.singular_values, record)
 
 
 def _initial_state(problem: Problem, settings: Settings, slabs: list[Slab], executor: Executor) -> State:
@@ -138,14 +161,40 @@ def _initial_state(problem: Problem, settings: Settings, slabs: list[Slab], exec
     dual_norm = max(largest, peak / problem.sparsity)
     reductions = executor.run(on_slab.start, slabs, dual_norm, mu, False)
     p = 0 if problem.basis is None else problem.basis.shape[1]
-    return State(np.zeros((len(problem.data), p)), mu, True, reductions, False, np.zeros(0), None)
+    return State(np.zeros((len(problem.data), p)), mu, True, False, largest, reductions, False, np.zeros(0), None)
 
 
-def _threshold(state: State, threshold: float) -> Thresholding:
+def _threshold(state: State, threshold: float, surrogate: str) -> Thresholding:
     """SVT of X from whichever small matrices the last pass left."""
     if state.precise:
-        return threshold_triangles(state.reductions, threshold)
-    return threshold_gram(reduce(np.add, state.reductions), threshold)
+        return threshold_triangles(state.reductions, threshold, surrogate)
+    return threshold_gram(reduce(np.add, state.reductions), threshold, surrogate)
+
+
+def _due(clone: Clone, growth: float, iteration: int) -> bool:
+    """Whether Φ is to be made now: μ has grown enough, and it is the turn of this iteration."""
+    return growth >= clone.start * (1 - 1e-9) and iteration % clone.period == 0
+
+
+def _project(
+    problem: Problem, clone: Clone, slabs: list[Slab], svt: Thresholding, delta: Floats, executor: Executor
+) -> npt.NDArray[Any]:
+    """Φ from the whole rows; the Gram matrix of A is at hand where slabs are cut along the pixels."""
+    shape = problem.data.shape
+    A, E = (on_slab.gather(slabs, (getattr(slab, name) for slab in slabs), shape) for name in "AE")
+    V = on_slab.gather(slabs, executor.run(on_slab.linearised, slabs, delta), shape)
+    valid = None if problem.weights is None else problem.weights > 0
+    context = Context(
+        low_rank=A,
+        sparse=E,
+        target=V,
+        valid=valid,
+        gram=np.asarray(A @ A.T, dtype=np.float64) if slabs[0].tall else svt.gram,
+        units=np.full(shape[0], float(np.ptp(problem.data))) if problem.units is None else problem.units,
+        shape=problem.shape or (1, 1, shape[1]),
+        executor=executor,
+    )
+    return clone.projector(context)
 
 
 def _sum_products(slabs: list[Slab], products: list[Floats], like: Floats) -> Floats:

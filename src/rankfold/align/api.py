@@ -9,18 +9,21 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from rankfold.admm import Problem, Settings, solve
+from rankfold.admm import Clone, Problem, Settings, solve
 from rankfold.admm.problem import default_sparsity
-from rankfold.align.loop import OuterSettings, iterate, weights_of
+from rankfold.align.features import check_features
+from rankfold.align.loop import OuterSettings, weights_of
 from rankfold.align.scores import FAILED, place_scores
+from rankfold.align.stages import Job, feature_rows, run_stages
 from rankfold.align.steps import Gauge
 from rankfold.errors import InputError
 from rankfold.executors import Executor, executor_for
 from rankfold.families import Floats, get_family
+from rankfold.manifold import Projector, get_projector
 from rankfold.result import Alignment, Decomposition
 from rankfold.stack import Frame, Points, Stack
 from rankfold.status import Observer, Trace, announce
-from rankfold.warp.linearisation import Motion, warp_normalised
+from rankfold.warp.linearisation import warp_normalised
 from rankfold.warp.sampling import Sampler, prepare
 
 # Where no alignment step is waiting for it, the decomposition takes the time to be optimal: the penalty grows only
@@ -31,31 +34,52 @@ MIN_COVER = 0.5  # share of the frame that at least one source must cover at the
 
 @dataclass(frozen=True)
 class Method:
-    """A configuration of the one solver; a row of METHODS."""
+    """A configuration of the one solver and its stages; a row of METHODS. Every choice can be overridden."""
 
     name: str
     summary: str
-    moves: bool  # whether it estimates transforms
+    moves: bool = True  # whether it estimates transforms
+    projector: str | None = None  # a row of PROJECTORS: the manifold constraint
+    rank_surrogate: str = "nuclear"
+    features: str | None = None
+    rescue: bool = False
+    coarse: str | bool = False
 
 
 METHODS: dict[str, Method] = {
     method.name: method
     for method in (
         Method("rpca", "robust PCA: low rank + sparse at fixed transforms", moves=False),
-        Method("rasl", "RASL: low rank + sparse + one transform an image", moves=True),
+        Method("rasl", "RASL: low rank + sparse + one transform an image"),
+        Method(
+            "meadmm",
+            "MeADMM: RASL with the low-rank images on a learned manifold, after stages that find the place",
+            projector="regression",
+            rank_surrogate="reweighted",
+            features="contrast",
+            rescue=True,
+            coarse="auto",
+        ),
     )
 }
 
 
 def align(
     images: Stack | npt.NDArray[Any] | Sequence[npt.ArrayLike],
-    method: str = "rasl",
+    method: str = "meadmm",
     family: str = "similarity",
     frame: tuple[int, int] | Frame | None = None,
     init: str | npt.ArrayLike | Points = "centred",
     *,
     masks: Sequence[npt.ArrayLike] | npt.NDArray[Any] | None = None,
     sparsity_weight: float = 1.0,
+    projector: str | Projector | None = "auto",
+    n_neighbors: int | None = None,
+    rank_surrogate: str = "auto",
+    features: str | None = "auto",
+    rescue: str | bool = "auto",
+    coarse: str | bool = "auto",
+    variant: str = "merged",
     channels: str = "luminance",
     gauge: Gauge = "mean",
     max_outer: int = 50,
@@ -74,7 +98,8 @@ def align(
     ----------
     images : list of (h, w) or (h, w, c) arrays, one (n, h, w[, c]) array, or a Stack
         Integers are taken as 0 to the largest value of their type; NaN marks a missing pixel.
-    method : {"rasl", "rpca"}
+    method : {"meadmm", "rasl", "rpca"}
+        What "auto" means below. "rasl" is RASL as published, with the right derivative, step control and gauge;
         "rpca" keeps the transforms of ``init`` and only decomposes.
     family : {"translation", "euclidean", "similarity", "affine", "homography"}
         What each picture may do, on top of its start.
@@ -86,7 +111,24 @@ def align(
     masks : list of (h, w) arrays, optional
         True where a pixel may be used.
     sparsity_weight : float
-        λ_c of λ = λ_c/√m. Lower it to 0.6-0.7 where much of the area is hidden.
+        λ_c of λ = λ_c/√m. One suits up to about 15 % of hidden pixels; use 0.6-0.7 where half of the pictures have
+        40 % of their area hidden.
+    projector : row of PROJECTORS, callable, None or "auto"
+        The manifold that the low-rank images are held on; a callable gets a :class:`rankfold.manifold.Context`.
+    n_neighbors : int, optional
+        K of the projector; 7 while aligning and 12 for the last decomposition by default, at most n - 1.
+    rank_surrogate : {"nuclear", "reweighted", "auto"}
+        "reweighted" continues with a concave surrogate of the rank once the nuclear norm has converged.
+    features : {"contrast", None, "auto"}
+        Find the transforms on contrast features first; light matters less there.
+    rescue : bool or "auto"
+        Look for a better place for single pictures that stand apart. Turn it off where the pictures have no common
+        basis (handwriting).
+    coarse : bool or "auto"
+        Start with blurred pictures, for pictures that are far off. "auto" (MeADMM) tries it when ``init`` is not given
+        as transforms or points, and keeps it if the pictures then agree better.
+    variant : {"merged", "literal"}
+        "literal" runs the paper's Algorithm 2 as it is printed, which does not converge; for comparison only.
     channels : {"luminance", "joint"}
         For colour: transforms from the luminance, or from all channels together. Outputs are in colour either way.
     gauge : {"mean", "none"} or int
@@ -123,25 +165,49 @@ def align(
     stack.check_alignable()
     grid = _frame(frame, stack)
     start = _start(init, stack, grid, family)
-    settings = OuterSettings(max_outer=max_outer, outer_tol=outer_tol, gauge=gauge)
-    inner = Settings(tol=inner_tol, max_iter=max_inner)
+    projector = chosen.projector if isinstance(projector, str) and projector == "auto" else projector
+    surrogate = chosen.rank_surrogate if rank_surrogate == "auto" else rank_surrogate
+    _check_variant(variant, projector)
+    inner = Settings(tol=inner_tol, max_iter=max_inner, surrogate=surrogate, variant=variant)
     with executor_for(executor, n_jobs) as run:
         full = prepare(stack, grid, start, dtype, run)
         _check_cover(full, start, run)
-        moved = None
-        transforms = start
-        if chosen.moves:
-            guide = full if _joint(channels) else prepare(stack.luminance(), grid, start, dtype, run)
-            lam = default_sparsity((len(stack), _row_length(guide)), sparsity_weight)
-            motion = Motion.starting_at(start, kind, grid.centre)
-            moved = iterate(guide, motion, lam, inner, settings, run, observe)
-            transforms = moved.motion.transforms
+        job = Job(
+            guide=stack if _joint(channels) else stack.luminance(),
+            frame=grid,
+            start=start,
+            family=kind,
+            sparsity_weight=sparsity_weight,
+            inner=inner,
+            outer=OuterSettings(max_outer=max_outer, outer_tol=outer_tol, gauge=gauge),
+            clone=_clone(projector, n_neighbors or 7),
+            surrogate=surrogate,
+            features=check_features(chosen.features if features == "auto" else features),
+            rescue=chosen.rescue if rescue == "auto" else bool(rescue),
+            coarse=_coarse(coarse, chosen, init),
+            dtype=dtype,
+            executor=run,
+            observe=observe,
+        )
+        moved = run_stages(job) if chosen.moves else None
+        transforms = start if moved is None else moved.motion.transforms
         data, norms, valid = warp_normalised(full, transforms, run)
-        lam = default_sparsity(data.shape, sparsity_weight)
         # at fixed transforms, so that aligned = low_rank + sparse to the last digit
-        exact = replace(inner, balance=BALANCE, max_iter=max(max_inner, 5000))
-        solution = solve(Problem(data, lam, weights_of(valid)), exact, run, observe)
-        scores = place_scores(full, transforms, data, solution.low_rank, valid, run)
+        problem = Problem(
+            data,
+            default_sparsity(data.shape, sparsity_weight),
+            weights_of(valid),
+            units=full.value_range / norms,
+            shape=full.row_shape,
+        )
+        exact = replace(inner, clone=_clone(projector, n_neighbors or 12))
+        if exact.convex:
+            exact = replace(exact, balance=BALANCE, max_iter=max(max_inner, 5000))
+        solution = solve(problem, exact, run, observe)
+        if job.features is None:
+            scores = place_scores(full, transforms, data, solution.low_rank, valid, run)
+        else:
+            scores = place_scores(job.contrast, transforms, *feature_rows(job, transforms), run, offset=1.0)
     status = solution.status if moved is None or moved.status.good else moved.status
     announce(status, "align", strict)
     seen = valid.any(axis=0)
@@ -159,7 +225,12 @@ def align(
         objective=solution.objective,
         status=status,
         stop_rule=moved.stop_rule if moved is not None else "fixed transforms",
-        trace=Trace.of((*(moved.inner if moved else ()), *solution.records), moved.outer if moved else ()),
+        rescued=np.zeros(len(stack), bool) if moved is None or moved.rescued is None else moved.rescued,
+        trace=Trace.of(
+            (*(moved.inner if moved else ()), *solution.records),
+            moved.outer if moved else (),
+            dict(moved.moved) if moved else {},
+        ),
         names=stack.names,
         source_shapes=np.array([s.shape[:2] for s in stack.sources]),
         method=method,
@@ -172,6 +243,10 @@ def decompose(
     method: str = "rpca",
     *,
     sparsity_weight: float = 1.0,
+    projector: str | Projector | None = "auto",
+    n_neighbors: int = 12,
+    rank_surrogate: str = "auto",
+    variant: str = "merged",
     tol: float = 1e-7,
     max_iter: int = 5000,
     n_jobs: int | None = None,
@@ -186,9 +261,11 @@ def decompose(
     ----------
     X : (n, m) or (n, h, w[, c]) array
         One sample a row; NaN marks a missing value, which the low-rank part fills in.
-    method : {"rpca"}
+    method : {"rpca", "meadmm"}
     sparsity_weight : float
         λ_c of λ = λ_c/√max(n, m).
+    projector, n_neighbors, rank_surrogate, variant
+        As in :func:`align`.
     tol, max_iter : float, int
         Stop when ‖X - A - E‖_F ≤ tol ‖X‖_F.
     n_jobs, executor, observe, strict, dtype
@@ -206,8 +283,12 @@ def decompose(
     >>> rf.decompose(truth.data).rank
     3
     """
-    if _method(method).moves:
-        raise InputError(f"method {method!r} estimates transforms; use align(), or decompose(method='rpca')")
+    chosen = _method(method)
+    if chosen.moves and chosen.projector is None:
+        raise InputError(f"method {method!r} is its transforms; use align(), or decompose(method='rpca')")
+    projector = chosen.projector if isinstance(projector, str) and projector == "auto" else projector
+    surrogate = chosen.rank_surrogate if rank_surrogate == "auto" else rank_surrogate
+    _check_variant(variant, projector)
     given = np.asarray(X)
     if given.ndim < 2 or 0 in given.shape:
         raise InputError(f"the data have shape {given.shape}; give (n, m) or (n, height, width[, channels])")
@@ -220,13 +301,22 @@ def decompose(
     if not valid.any():
         raise InputError("the data are NaN everywhere, so there is nothing to decompose")
     data[~valid] = 0
-    problem = Problem(data, default_sparsity(data.shape, sparsity_weight), weights_of(valid))
+    shape = (1, 1, data.shape[1]) if given.ndim == 2 else (1, *given.shape[1:3])
+    if given.ndim == 4:  # rows are (channels, height, width) inside
+        data = np.ascontiguousarray(np.moveaxis(data.reshape(given.shape), -1, 1)).reshape(data.shape)
+        valid = np.moveaxis(valid.reshape(given.shape), -1, 1).reshape(data.shape)
+        shape = (given.shape[3], *given.shape[1:3])
+    problem = Problem(data, default_sparsity(data.shape, sparsity_weight), weights_of(valid), shape=shape)
+    settings = Settings(
+        tol=tol, max_iter=max_iter, surrogate=surrogate, clone=_clone(projector, n_neighbors), variant=variant
+    )
+    settings = replace(settings, balance=BALANCE) if settings.convex else settings
     with executor_for(executor, n_jobs) as run:
-        solution = solve(problem, Settings(tol=tol, max_iter=max_iter, balance=BALANCE), run, observe)
+        solution = solve(problem, settings, run, observe)
     announce(solution.status, "decompose", strict)
     return Decomposition(
-        low_rank=solution.low_rank.reshape(given.shape),
-        sparse=np.where(valid, solution.sparse, 0).reshape(given.shape),
+        low_rank=_like(solution.low_rank, given.shape),
+        sparse=_like(np.where(valid, solution.sparse, 0), given.shape),
         singular_values=solution.singular_values,
         objective=solution.objective,
         sparsity=problem.sparsity,
@@ -234,6 +324,35 @@ def decompose(
         status=solution.status,
         trace=Trace.of(solution.records),
     )
+
+
+def _like(rows: npt.NDArray[Any], shape: tuple[int, ...]) -> npt.NDArray[Any]:
+    """Rows in the shape of the caller's array; colour is channels first inside."""
+    if len(shape) < 4:
+        return rows.reshape(shape)
+    return np.moveaxis(rows.reshape(shape[0], shape[3], *shape[1:3]), 1, -1)
+
+
+def _clone(projector: str | Projector | None, n_neighbors: int) -> Clone | None:
+    """The manifold constraint, or none."""
+    if n_neighbors < 1:
+        raise InputError(f"n_neighbors={n_neighbors} must be at least 1")
+    return None if projector is None else Clone(get_projector(projector, n_neighbors))
+
+
+def _check_variant(variant: str, projector: str | Projector | None) -> None:
+    """Algorithm 2 as printed is nothing without Definition 1."""
+    if variant == "literal" and projector is None:
+        raise InputError("variant='literal' is Algorithm 2 of the paper, which needs a projector; set one")
+
+
+def _coarse(coarse: str | bool, method: Method, init: object) -> str | bool:
+    """Whether to start with blurred pictures."""
+    if isinstance(coarse, str) and coarse != "auto":
+        raise InputError(f"unknown coarse={coarse!r}; use True, False or 'auto'")
+    if coarse == "auto":
+        return method.coarse if isinstance(init, str) else False
+    return bool(coarse)
 
 
 def _pictures(rows: npt.NDArray[Any], stack: Stack, frame: Frame) -> npt.NDArray[Any]:
@@ -280,10 +399,6 @@ def _start(init: str | npt.ArrayLike | Points, stack: Stack, frame: Frame, famil
         if not np.isfinite(T).all() or abs(np.linalg.det(T)) < 1e-12 or T[2, 2] == 0:
             raise InputError(f"the start transform of {name} is not finite or not invertible; correct it in init")
     return transforms / transforms[:, 2:, 2:]
-
-
-def _row_length(sampler: Sampler) -> int:
-    return len(sampler.coefficients[0]) * sampler.frame.height * sampler.frame.width
 
 
 def _check_cover(sampler: Sampler, start: Floats, executor: Executor) -> None:

@@ -13,6 +13,7 @@ from rankfold.admm import Problem, Settings, Solution, solve
 from rankfold.align.steps import Gauge, apply_gauge, displacements, guarded_step
 from rankfold.errors import InputError
 from rankfold.executors import Executor
+from rankfold.families import Floats
 from rankfold.status import InnerRecord, Observer, OuterRecord, Status
 from rankfold.warp.linearisation import Linearised, Motion, linearise
 from rankfold.warp.sampling import Sampler
@@ -63,17 +64,30 @@ def iterate(
     executor: Executor,
     observe: Observer | None = None,
     discretisation: Discretisation = linearise,
+    stage: str = "pixels",
+    first: int = 0,
+    start: Floats | None = None,
 ) -> OuterResult:
-    """Repeat linearise, solve, step, gauge until a stop rule is met."""
-    start = motion.transforms
+    """Repeat linearise, solve, step, gauge until a stop rule is met.
+
+    ``first`` and ``stage`` go into the records; ``start`` (n, 3, 3) is what the gauge refers to.
+    """
+    start = motion.transforms if start is None else start
     corners = sampler.frame.corners
     inner_records: list[InnerRecord] = []
     outer_records: list[OuterRecord] = []
     status, rule = Status.MAX_ITER, "max_outer"
     for k in range(settings.max_outer):
         local = discretisation(sampler, motion, executor)
-        problem = Problem(local.data, sparsity, weights_of(local.valid), local.basis)
-        solution = solve(problem, inner, executor, observe, outer=k)
+        problem = Problem(
+            local.data,
+            sparsity,
+            weights_of(local.valid),
+            local.basis,
+            units=sampler.value_range / local.norms,
+            shape=sampler.row_shape,
+        )
+        solution = solve(problem, inner, executor, observe, outer=first + k)
         inner_records += solution.records
         if solution.status in (Status.NON_FINITE, Status.STOPPED):
             status, rule = solution.status, "inner loop"
@@ -88,7 +102,8 @@ def iterate(
 
         last = solution.records[-1]
         record = OuterRecord(
-            outer=k,
+            outer=first + k,
+            stage=stage,
             objective=last.objective,
             nuclear_norm=last.nuclear_norm,
             l1_norm=last.l1_norm,

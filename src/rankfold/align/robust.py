@@ -30,15 +30,24 @@ class Model:
         return np.asarray((share * valid).sum(axis=1) / np.maximum(valid.sum(axis=1), 1))
 
 
-def fit_model(data: Array, low_rank: Array, valid: npt.NDArray[np.bool_]) -> Model:
-    """Leave-one-out bases of clip(n/5, 3, 12) dimensions from the low-rank rows, and the scale from the data."""
+def fit_model(
+    data: Array,
+    low_rank: Array,
+    valid: npt.NDArray[np.bool_],
+    good: npt.NDArray[np.bool_] | None = None,
+) -> Model:
+    """Leave-one-out bases of clip(n/5, 3, 12) dimensions from the low-rank rows, and the scale from the data.
+
+    Only ``good`` (n,) pictures go into the bases.
+    """
     n = len(data)
+    good = np.ones(n, dtype=bool) if good is None else good
     rank = min(int(np.clip(n // 5, 3, 12)), n - 1)
     folds = min(n, FOLDS)
     fold = np.arange(n) % folds
     A = low_rank.astype(np.float64, copy=False)
     gram = A @ A.T
-    bases = tuple(_basis(A, gram, np.flatnonzero(fold != k), rank) for k in range(folds))
+    bases = tuple(_basis(A, gram, np.flatnonzero((fold != k) & good), rank) for k in range(folds))
     residuals = [
         np.abs(data[i] - (data[i] @ bases[fold[i]].T) @ bases[fold[i]])[valid[i]].astype(np.float64) for i in range(n)
     ]
@@ -47,12 +56,14 @@ def fit_model(data: Array, low_rank: Array, valid: npt.NDArray[np.bool_]) -> Mod
     return Model(bases, fold, max(scale, float(np.finfo(np.float64).tiny)))
 
 
-def robust_residual(rows: Array, basis: Floats, valid: npt.NDArray[np.bool_], scale: float) -> Floats:
+def robust_residual(
+    rows: Array, basis: Floats, valid: npt.NDArray[np.bool_], scale: float, rounds: int = ROUNDS
+) -> Floats:
     """Residual (k, m) of rows (k, m) after an iteratively reweighted least-squares fit to ``basis`` (r, m)."""
     weight = valid.astype(np.float64)
     residual = np.empty(rows.shape)
     ridge = 1e-9 * np.eye(len(basis))
-    for _ in range(ROUNDS):
+    for _ in range(rounds):
         weighted = basis * weight[:, None, :]  # k x r x m
         normal = weighted @ basis.T + ridge
         right = (weighted @ rows[:, :, None].astype(np.float64, copy=False))[:, :, 0]

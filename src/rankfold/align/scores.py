@@ -31,15 +31,20 @@ def place_scores(
     low_rank: Array,
     valid: npt.NDArray[np.bool_],
     executor: Executor,
+    offset: float | None = None,
 ) -> Floats:
-    """Score q (n,) of every picture; above ``FAILED`` it did not find its place."""
+    """Score q (n,) of every picture; above ``FAILED`` it did not find its place.
+
+    ``data`` and ``low_rank`` are unit-norm rows, or, with an ``offset``, the sampler's values less that offset.
+    """
     model = fit_model(data, low_rank, valid)
     moves = [shift(SHIFT * direction) for direction in DIRECTIONS]
 
     def one(index: int) -> float:
         samples = [sampler.sample(index, transforms[index] @ move) for move in moves]
-        rows = np.stack([data[index], *(_unit(values.ravel()) for values, _, _ in samples)])
         seen = np.stack([valid[index], *(np.tile(ok, len(values)) for values, _, ok in samples)])
+        moved = [_unit(v.ravel()) if offset is None else v.ravel() - offset for v, _, _ in samples]
+        rows = np.where(seen, np.stack([data[index], *moved]), 0.0)
         cost = model.cost(index, rows, seen)
         away = float(cost[1:].mean())
         return float(cost[0]) / away if away > 0 else 1.0

@@ -96,9 +96,15 @@ def linearise(sampler: Sampler, motion: Motion, executor: Executor | None = None
     return Linearised(data, basis, increments, norms, valid)
 
 
-def warp_with_jacobian(sampler: Sampler, motion: Motion, index: int, grid: Floats) -> tuple[Array, Array, Bools]:
-    """Values (m,), their derivative (p, m) by the parameters, and validity (m,) of one image; m = c h w."""
-    values, gradient, valid = sampler.sample(index, motion.matrix(index, motion.parameters[index]), with_gradient=True)
+def warp_with_jacobian(
+    sampler: Sampler, motion: Motion, index: int, grid: Floats, source: int | None = None
+) -> tuple[Array, Array, Bools]:
+    """Values (m,), their derivative (p, m) by the parameters, and validity (m,) of one image; m = c h w.
+
+    ``source`` is the picture, where its number is not its place in the motion.
+    """
+    matrix = motion.matrix(index, motion.parameters[index])
+    values, gradient, valid = sampler.sample(index if source is None else source, matrix, with_gradient=True)
     coordinates = motion.jacobian(index, grid)  # h w x 2 x p
     # c x 2 x hw by hw x 2 x p -> p x c x hw
     chained = np.einsum("cdk,kdp->pck", gradient, coordinates)

@@ -24,6 +24,12 @@ class Sampler:
     cells: tuple[Bools, ...]  # each (h, w): whether a point between pixel [i, j] and [i+1, j+1] can be known
     names: tuple[str, ...]
     dtype: npt.DTypeLike
+    value_range: float  # darkest to brightest, over all sources
+
+    @property
+    def row_shape(self) -> tuple[int, int, int]:
+        """(channels, height, width) of a row."""
+        return len(self.coefficients[0]), *self.frame.shape
 
     def __len__(self) -> int:
         """Number of sources."""
@@ -51,16 +57,26 @@ class Sampler:
 
 
 def prepare(
-    stack: Stack, frame: Frame, transforms: Floats, dtype: npt.DTypeLike, executor: Executor | None = None
+    stack: Stack,
+    frame: Frame,
+    transforms: Floats,
+    dtype: npt.DTypeLike,
+    executor: Executor | None = None,
+    blur: float | None = None,
 ) -> Sampler:
-    """Make a stack ready for sampling on ``frame`` near ``transforms`` (n, 3, 3)."""
+    """Make a stack ready for sampling on ``frame`` near ``transforms`` (n, 3, 3).
+
+    ``blur`` (canonical px) replaces the blur against aliasing.
+    """
 
     def one(index: int) -> tuple[Floats, Bools]:
         zoom = source_pixels_per_pixel(transforms[index], frame)
-        return prepare_source(stack.sources[index], stack.masks[index], blur=max(zoom - 1, 0) / 2)
+        sigma = max(zoom - 1, 0) / 2 if blur is None else blur * zoom
+        return prepare_source(stack.sources[index], stack.masks[index], sigma)
 
     parts = (executor or Serial()).run(one, range(len(stack)))
-    return Sampler(frame, tuple(p[0] for p in parts), tuple(p[1] for p in parts), stack.names, dtype)
+    coefficients, cells = tuple(p[0] for p in parts), tuple(p[1] for p in parts)
+    return Sampler(frame, coefficients, cells, stack.names, dtype, stack.value_range)
 
 
 def source_pixels_per_pixel(matrix: Floats, frame: Frame) -> float:

@@ -1,0 +1,95 @@
+"""The neighbour-preserving embedding of Definition 1: by regression (the robust reading) or by the paper's average.
+
+Both rebuild image i from its K geodesically nearest images, M_1 = Σ_j w_j a_j, and return
+Φ_i = M_1 + ε' S_α[A_i - M_1]. They differ in the weights.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from rankfold.errors import InputError
+from rankfold.manifold.contract import Array, Context, Floats
+from rankfold.manifold.neighbours import geodesic_neighbours
+
+
+@dataclass(frozen=True)
+class Embedding:
+    """Parameters of Definition 1; the defaults are the paper's."""
+
+    n_neighbors: int = 7  # K
+    alpha: float = 0.05  # α, as a share of the pixel range
+    keep: float = 0.85  # ε'
+
+    def __post_init__(self) -> None:
+        """Refuse values that make no sense."""
+        if self.n_neighbors < 1:
+            raise InputError(f"n_neighbors={self.n_neighbors} must be at least 1")
+
+    def neighbours(self, context: Context) -> tuple[npt.NDArray[np.intp], Floats]:
+        """At most K of the other images: a batch of n has n - 1 of them."""
+        return geodesic_neighbours(context.gram, min(self.n_neighbors, len(context.gram) - 1))
+
+
+@dataclass(frozen=True)
+class Regression(Embedding):
+    """Weights by least squares to V_m off the support of the error, with a small ridge and no sum-to-one."""
+
+    ridge: float = 1e-4  # r, of the mean diagonal
+    window: float = 0.11  # of the short side, for the vote on what is in error
+
+    def __call__(self, context: Context) -> Array:
+        """Steps a to d of the robust reading."""
+        from rankfold.manifold.kernels import embed, inliers, normal_equations
+
+        A, V, E = context.low_rank, context.target, context.sparse
+        nearest, _ = self.neighbours(context)
+        k = nearest.shape[1]
+        inverse_norms = _inverse_norms(context.gram)
+        side = min(context.shape[1:])
+        window = 2 * round((self.window * side - 1) / 2) + 1 if side > 1 else 1
+        valid = np.zeros((len(A), 0), dtype=bool) if context.valid is None else context.valid
+        alphas = self.alpha * context.units
+        phi = np.empty_like(A)
+
+        def one(i: int) -> None:
+            omega = np.empty(A.shape[1], A.dtype)
+            inliers(E[i], valid[i], alphas[i], max(window, 1), context.shape, omega)
+            system = normal_equations(A, inverse_norms, nearest[i], V[i], omega)
+            G, right = system[:, :k], system[:, k]
+            weights = np.linalg.solve(G + (self.ridge * np.trace(G) / k + 1e-300) * np.eye(k), right)
+            embed(A, i, nearest[i], weights * inverse_norms[nearest[i]], alphas[i], self.keep, phi[i])
+
+        context.executor.run(one, range(len(A)))
+        return phi
+
+
+@dataclass(frozen=True)
+class Average(Embedding):
+    """Definition 1 as printed: weights 1 - W_j, W the geodesic distances over their sum, made to sum to one."""
+
+    def __call__(self, context: Context) -> Array:
+        """M_1 = Σ_j (1 - W_j) M_j."""
+        from rankfold.manifold.kernels import embed
+
+        A = context.low_rank
+        nearest, paths = self.neighbours(context)
+        share = paths / np.maximum(paths.sum(axis=1, keepdims=True), 1e-300)
+        weights = 1 - share
+        # a single neighbour has all of the distance and so no weight as printed; it is all there is
+        total = weights.sum(axis=1, keepdims=True)
+        weights = np.where(total > 1e-12, weights / np.where(total > 1e-12, total, 1.0), 1 / nearest.shape[1])
+        phi = np.empty_like(A)
+        for i in range(len(A)):
+            embed(A, i, nearest[i], weights[i], self.alpha * context.units[i], self.keep, phi[i])
+        return phi
+
+
+def _inverse_norms(gram: Floats) -> Floats:
+    """1/‖A_i‖ (n,), zero for a zero row."""
+    norms = np.sqrt(np.maximum(np.diag(gram), 0.0))
+    alive = norms > 1e-12 * max(float(norms.max(initial=0.0)), 1e-300)
+    return np.where(alive, 1 / np.where(alive, norms, 1.0), 0.0)

@@ -1,0 +1,54 @@
+"""Who is near whom along the manifold: geodesic distances from the Gram matrix, no pass over pixels."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import shortest_path
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.intp]
+
+
+def unit_distances(gram: Floats) -> Floats:
+    """Euclidean distances (n, n) between the rows of A over their norms, from A A'; a zero row is far from all."""
+    norms = np.sqrt(np.maximum(np.diag(gram), 0.0))
+    alive = norms > 1e-12 * max(float(norms.max(initial=0.0)), 1e-300)
+    scale = np.where(alive, 1 / np.where(alive, norms, 1.0), 0.0)
+    cosines = gram * scale[:, None] * scale
+    distances = np.sqrt(np.maximum(2 - 2 * cosines, 0.0))
+    distances[~alive], distances[:, ~alive] = 4.0, 4.0  # beyond the sphere's diameter
+    np.fill_diagonal(distances, 0.0)
+    return distances
+
+
+def geodesics(distances: Floats, k: int) -> Floats:
+    """Shortest paths (n, n) on the symmetrised k-nearest-neighbour graph.
+
+    A pair that no path joins gets its Euclidean distance plus the largest geodesic there is: farther than every pair
+    that is joined, and still in order among its like.
+    """
+    n = len(distances)
+    nearest = _nearest(distances, k)
+    rows = np.repeat(np.arange(n), k)
+    # two identical pictures are neighbours too: a stored zero would be no edge
+    lengths = np.maximum(distances[rows, nearest.ravel()], 1e-12)
+    graph = csr_array((lengths, (rows, nearest.ravel())), shape=(n, n))
+    paths = np.asarray(shortest_path(graph, method="D", directed=False))
+    joined = np.isfinite(paths)
+    return np.where(joined, paths, distances + paths[joined].max(initial=0.0))
+
+
+def geodesic_neighbours(gram: Floats, k: int) -> tuple[Ints, Floats]:
+    """The k geodesically nearest images (n, k) of every image, itself excluded, nearest first, and how far they are."""
+    paths = geodesics(unit_distances(gram), k)
+    nearest = _nearest(paths, k)
+    return nearest, np.take_along_axis(paths, nearest, axis=1)
+
+
+def _nearest(distances: Floats, k: int) -> Ints:
+    """Indices (n, k) of the smallest entries of every row but the diagonal, ties by index."""
+    others = distances.copy()
+    np.fill_diagonal(others, np.inf)
+    return np.argsort(others, axis=1, kind="stable")[:, :k]
