@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -32,7 +33,7 @@ class Serial:
 
 
 class Threads:
-    """Slabs on a pool of threads; the kernels release the interpreter lock.
+    """Slabs on a pool of threads; the kernels release the interpreter lock. A context manager.
 
     Parameters
     ----------
@@ -48,6 +49,14 @@ class Threads:
         """Run concurrently, return in order."""
         return list(self._pool.map(lambda slab: function(slab, *shared), slabs))
 
+    def __enter__(self) -> Threads:
+        """Nothing to do: the pool is there."""
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        """End the threads: a pool that outlived its call would hang in a forked child."""
+        self._pool.shutdown()
+
 
 @contextmanager
 def executor_for(executor: Executor | None, n_jobs: int | None) -> Iterator[Executor]:
@@ -59,14 +68,41 @@ def executor_for(executor: Executor | None, n_jobs: int | None) -> Iterator[Exec
     if n_jobs is not None and (n_jobs < -1 or n_jobs == 0):
         raise InputError(f"n_jobs={n_jobs} is not a number of threads; use 1, 2, ... or -1 for all cores")
     count = (os.cpu_count() or 1) if n_jobs == -1 else (n_jobs or 1)
-    with _blas().limit(limits=1, user_api="blas"):
-        yield executor if executor is not None else (Serial() if count == 1 else _pool(count))
+    with _SINGLE_BLAS:
+        if executor is not None:
+            yield executor
+        elif count == 1:
+            yield Serial()
+        else:
+            with Threads(count) as threads:
+                yield threads
 
 
-@cache
-def _pool(n_jobs: int) -> Threads:
-    """One pool for each size, kept: starting threads for every call would cost more than the work."""
-    return Threads(n_jobs)
+class _SingleBlas:
+    """Holds BLAS to one thread from the first of several overlapping calls to the end of the last."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._calls = 0
+        self._limits: Any = None
+
+    def __enter__(self) -> None:
+        """The first one in sets the limit."""
+        with self._lock:
+            if self._calls == 0:
+                self._limits = _blas().limit(limits=1, user_api="blas")
+                self._limits.__enter__()
+            self._calls += 1
+
+    def __exit__(self, *error: object) -> None:
+        """The last one out restores what was."""
+        with self._lock:
+            self._calls -= 1
+            if self._calls == 0:
+                self._limits.__exit__(None, None, None)
+
+
+_SINGLE_BLAS = _SingleBlas()
 
 
 @cache

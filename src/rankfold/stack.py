@@ -70,13 +70,15 @@ class Points:
             )
         if not (np.isfinite(c).all() and np.isfinite(s).all()):
             raise InputError("points contain NaN or infinity; every point needs two finite coordinates")
+        if len(c) >= 2 and min(np.ptp(p, axis=0).max() for p in (c, *s)) == 0:
+            raise InputError("all points of a set are the same point; they fix neither a rotation nor a scale")
         if len(c) < 2:
             raise InputError("one point does not fix a rotation and a scale; give at least two a picture")
         object.__setattr__(self, "canonical", c)
         object.__setattr__(self, "sources", s)
 
     def transforms(self, family: Family) -> Floats:
-        """Transforms (n, 3, 3) through the points, no richer than ``family`` (but with a scale of their own).
+        """Transforms (n, 3, 3) through the points, no richer than ``family`` (or a similarity, where that is richer).
 
         Two points give a similarity, three an affine map, four a homography; more are fitted by least squares.
         """
@@ -119,14 +121,19 @@ class Stack:
         dtype : float64 or float32
         """
         if isinstance(images, Stack):
-            masks = images.masks if masks is None else masks
             names = images.names if names is None else names
             stack = cls.of(images.sources, masks, names, dtype)
-            return cls(stack.sources, stack.masks, stack.names, images.units)
-        arrays = [np.asarray(image) for image in images]
+            both = tuple(m & own for m, own in zip(stack.masks, images.masks, strict=True))
+            return cls(stack.sources, both, stack.names, images.units * stack.units)
+        try:
+            arrays = [np.asarray(image) for image in images]
+        except TypeError as error:
+            raise InputError(f"images is a {type(images).__name__}; pass a list of arrays, or one array") from error
         if not arrays:
             raise InputError("no images were given; pass at least two pictures of the same thing")
-        labels = tuple(names) if names is not None else tuple(f"image {i}" for i in range(len(arrays)))
+        labels = (
+            tuple(str(name) for name in names) if names is not None else tuple(f"image {i}" for i in range(len(arrays)))
+        )
         if len(labels) != len(arrays):
             raise InputError(f"{len(labels)} names for {len(arrays)} images; give one name an image")
         for array, label in zip(arrays, labels, strict=True):
@@ -136,8 +143,8 @@ class Stack:
         if masks is not None and len(masks) != len(arrays):
             raise InputError(f"{len(masks)} masks for {len(arrays)} images; give one mask an image")
         given = [None] * len(arrays) if masks is None else list(masks)
-        pairs = [_scaled(a, m, l, dtype) for a, m, l in zip(arrays, given, labels, strict=True)]
-        units = np.array([_unit(array) for array in arrays])
+        units = _units(arrays)
+        pairs = [_scaled(*one, dtype) for one in zip(arrays, units, given, labels, strict=True)]
         return cls(tuple(p[0] for p in pairs), tuple(p[1] for p in pairs), labels, units)
 
     def __len__(self) -> int:
@@ -176,7 +183,7 @@ class Stack:
             raise InputError(f"only one image was given ({self.names[0]}); alignment needs at least two")
         for source, mask, name in zip(self.sources, self.masks, self.names, strict=True):
             seen = source[mask]
-            if np.ptp(seen, axis=0).max() == 0:
+            if np.ptp(seen, axis=0).max() <= 1e-9 * np.abs(seen).max():
                 raise InputError(f"{name} is constant where it is valid, so nothing can align it; leave it out")
 
     def default_frame(self) -> Frame:
@@ -194,9 +201,23 @@ class Stack:
         return np.stack([shift(centre) @ scale @ shift(-frame.centre) for centre in centres])
 
 
-def _unit(array: npt.NDArray[Any]) -> float:
-    """What 1.0 is in the caller's units: the largest value of an integer type."""
-    return float(np.iinfo(array.dtype).max) if np.issubdtype(array.dtype, np.integer) else 1.0
+def _units(arrays: list[npt.NDArray[Any]]) -> Floats:
+    """What 1.0 is in the caller's units (n,): the largest value of an integer type; one for ordinary floats."""
+    floats = [a for a in arrays if np.issubdtype(a.dtype, np.floating)]
+    common = max((power_of_two(a) for a in floats), default=1.0)
+    return np.array([float(np.iinfo(a.dtype).max) if np.issubdtype(a.dtype, np.integer) else common for a in arrays])
+
+
+def power_of_two(array: npt.NDArray[Any]) -> float:
+    """1 for values of an ordinary size, else the power of two that brings the largest to about one, exactly.
+
+    Squares of values like 1e-200 or 1e30 (in single precision) would vanish or overflow.
+    """
+    finite = np.abs(array[np.isfinite(array)])
+    largest = float(finite.max(initial=0.0))
+    if largest == 0 or 2.0**-20 <= largest <= 2.0**20:
+        return 1.0
+    return float(2.0 ** np.round(np.log2(largest)))
 
 
 def _check_picture(array: npt.NDArray[Any], name: str) -> None:
@@ -213,10 +234,10 @@ def _check_picture(array: npt.NDArray[Any], name: str) -> None:
 
 
 def _scaled(
-    array: npt.NDArray[Any], mask: npt.ArrayLike | None, name: str, dtype: npt.DTypeLike
+    array: npt.NDArray[Any], unit: float, mask: npt.ArrayLike | None, name: str, dtype: npt.DTypeLike
 ) -> tuple[npt.NDArray[Any], Bools]:
     """Values in [0, 1] where the picture came as integers, and the pixels that may be used."""
-    values = (array / _unit(array)).astype(dtype, copy=False)
+    values = (array / unit).astype(dtype, copy=False)
     if np.isinf(values).any():
         raise InputError(f"{name} contains infinity; write NaN where a pixel is missing")
     usable = ~np.isnan(values) if values.ndim == 2 else ~np.isnan(values).any(axis=2)

@@ -7,6 +7,7 @@ import os
 import shutil
 import tempfile
 import zipfile
+import zlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -18,17 +19,21 @@ from rankfold.errors import FormatError, InputError
 
 FORMAT = "rankfold-result"
 FORMAT_VERSION = 1
+DAMAGED = (zipfile.BadZipFile, zlib.error)
 
 
 def write(path: str | Path, kind: str, facts: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]]) -> None:
     """Write a result folder. It appears whole or not at all: written beside its place, then renamed."""
+    if any(array.dtype.hasobject for array in arrays.values()):
+        raise InputError("an array of Python objects cannot be saved; results hold numbers and text only")
     target = Path(path)
     if target.exists():
         raise InputError(f"{target} exists already; choose another name or remove it first")
     target.parent.mkdir(parents=True, exist_ok=True)
     draft = Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=target.parent))
     try:
-        np.savez_compressed(draft / "arrays.npz", allow_pickle=False, **arrays)
+        content: dict[str, Any] = dict(arrays)
+        np.savez_compressed(draft / "arrays.npz", **content)
         head = {"format": FORMAT, "format_version": FORMAT_VERSION, "kind": kind, **facts}
         (draft / "result.json").write_text(json.dumps(head, indent=1) + "\n", encoding="utf-8")
         draft.chmod(0o777 & ~_umask())
@@ -56,7 +61,7 @@ def read(path: str | Path) -> tuple[str, dict[str, Any], dict[str, npt.NDArray[A
         with (folder / "arrays.npz").open("rb") as file, np.load(file, allow_pickle=False) as stored:
             arrays = {name: stored[name] for name in stored.files}
         return facts.pop("kind"), facts, arrays
-    except (OSError, EOFError, KeyError, TypeError, zipfile.BadZipFile, ValueError) as error:
+    except (OSError, EOFError, KeyError, TypeError, ValueError, NotImplementedError, *DAMAGED) as error:
         if isinstance(error, FormatError):
             raise
         raise FormatError(

@@ -58,7 +58,7 @@ def linearise(sources, motion, executor):
         norm = np.linalg.norm(y)
         gx, gy = ((g - y * (y @ g) / norm**2) / norm for g in (gx, gy))
         J = np.einsum("dk,kdp->pk", np.stack([gx, gy]), motion.jacobian(i, grid))
-        parts.append((y / norm, *orthonormalise(J), norm))
+        parts.append((y / norm, *orthonormalise(J, motion.reach(i, sources.frame.corners)), norm))
     data, basis, increments, norms = (np.stack(column) for column in zip(*parts, strict=True))
     return Linearised(data, basis, increments, norms, np.ones(data.shape, bool))
 

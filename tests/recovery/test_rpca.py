@@ -36,6 +36,32 @@ def test_nan_is_missing_and_is_filled_in():
     assert (result.sparse[hidden] == 0).all()
 
 
+def test_what_nobody_saw_stays_unknown():
+    X = np.random.default_rng(0).random((6, 12))
+    X[:, 3] = np.nan
+    X[2] = np.nan
+    result = rf.decompose(X)
+    assert np.isnan(result.low_rank[:, 3]).all()
+    assert np.isnan(result.low_rank[2]).all()
+    assert np.isfinite(np.delete(np.delete(result.low_rank, 2, 0), 3, 1)).all()
+
+
+def test_a_masked_array_keeps_its_mask():
+    X = np.random.default_rng(0).random((6, 12))
+    hidden = np.random.default_rng(1).random(X.shape) < 0.2
+    one = rf.decompose(np.ma.array(np.where(hidden, 99.0, X), mask=hidden))
+    two = rf.decompose(np.where(hidden, np.nan, X))
+    np.testing.assert_array_equal(one.low_rank, two.low_rank)
+
+
+@pytest.mark.parametrize("factor", [1e-200, 1e200])
+def test_the_unit_does_not_matter(factor):
+    truth = low_rank_plus_sparse(40, 100, 3, 0.05, 0)
+    result = rf.decompose(factor * truth.data)
+    assert result.rank == 3
+    assert np.linalg.norm(result.low_rank / factor - truth.low_rank) < 1e-5 * np.linalg.norm(truth.low_rank)
+
+
 def test_a_stack_of_pictures_keeps_its_shape():
     video = np.random.default_rng(0).random((12, 6, 7, 3))
     result = rf.decompose(video)

@@ -43,7 +43,21 @@ PICTURES = np.random.default_rng(0).random((4, 20, 20))
         (PICTURES, {"gauge": "median"}, "unknown gauge 'median'"),
         (PICTURES, {"gauge": 9}, "gauge=9 is not the index of one of 4 images"),
         (PICTURES, {"channels": "red"}, "unknown channels='red'"),
-        (PICTURES, {"dtype": np.int32}, "dtype int32 is not supported"),
+        (PICTURES, {"dtype": np.int32}, "dtype .*int32.* is not supported"),
+        (PICTURES, {"dtype": "foo"}, "dtype 'foo' is not supported"),
+        (PICTURES, {"frame": 45}, "frame=45 is not a size"),
+        (PICTURES, {"frame": (45,)}, r"frame=\(45,\) is not a size"),
+        (PICTURES, {"frame": (45.5, 40)}, "in whole pixels"),
+        (PICTURES, {"gauge": None}, "unknown gauge None"),
+        (PICTURES, {"gauge": 1.5}, "unknown gauge 1.5"),
+        (None, {}, "images is a NoneType; pass a list of arrays"),
+        (PICTURES, {"projector": "isomap"}, "unknown projector 'isomap'; choose one of regression, average"),
+        (PICTURES, {"rank_surrogate": "log"}, "unknown rank_surrogate 'log'"),
+        (PICTURES, {"features": "edges"}, "unknown features 'edges'"),
+        (PICTURES, {"coarse": "maybe"}, "unknown coarse='maybe'"),
+        (PICTURES, {"variant": "printed"}, "unknown variant 'printed'"),
+        (PICTURES, {"variant": "literal"}, "needs a projector"),
+        (PICTURES, {"projector": "regression", "n_neighbors": -1}, "n_neighbors=-1 must be at least 1"),
         (PICTURES, {"sparsity_weight": -1.0}, "must be a positive number"),
         (PICTURES, {"n_jobs": 0}, "n_jobs=0 is not a number of threads"),
         (PICTURES, {"max_outer": 0}, "max_outer=0 must be at least 1"),
@@ -110,6 +124,53 @@ def test_observers_see_both_loops_and_can_stop(heads):
     assert stopped.stop_rule == "observer"
     np.testing.assert_array_equal(stopped.transforms, result.trace.outer["transforms"][1])
     assert np.isfinite(stopped.low_rank).all()
+
+
+def test_an_observer_with_a_budget_still_gets_a_whole_result(heads):
+    """It stops the alignment; the pictures are decomposed all the same."""
+    seen = []
+    result = rf.align(
+        heads.images,
+        method="rasl",
+        frame=heads.frame,
+        init=heads.start,
+        observe=lambda r: seen.append(r) or len(seen) >= 80,
+    )
+    assert result.status is rf.Status.STOPPED
+    np.testing.assert_allclose(result.low_rank + result.sparse, result.aligned, atol=1e-4)
+    assert result.rank > 1
+    # stopped in the last decomposition itself, the parts still add up
+    parts = rf.align(
+        heads.images, method="rpca", frame=heads.frame, init=heads.start, observe=lambda r: r.iteration == 9
+    )
+    assert parts.status is rf.Status.STOPPED
+    assert parts.stop_rule == "observer"
+    np.testing.assert_allclose(parts.low_rank + parts.sparse, parts.aligned, atol=1e-12)
+
+
+def test_too_few_inner_iterations_are_reported(heads):
+    with pytest.warns(rf.ConvergenceWarning, match="iteration limit"):
+        result = rf.align(heads.images, method="rasl", frame=heads.frame, init=heads.start, max_inner=3)
+    assert result.status is rf.Status.MAX_ITER
+
+
+@pytest.mark.parametrize(
+    ("factor", "dtype"), [(1e200, np.float64), (1e-200, np.float64), (1e30, np.float32), (1e-30, np.float32)]
+)
+def test_the_unit_of_the_pictures_does_not_matter(heads, factor, dtype):
+    options = {"method": "rasl", "frame": heads.frame, "init": heads.start, "dtype": dtype, "outer_tol": 0.2}
+    one = rf.align(heads.images, **options)
+    other = rf.align([factor * np.asarray(image) for image in heads.images], **options)
+    np.testing.assert_allclose(other.transforms, one.transforms, atol=2e-3)
+    np.testing.assert_allclose(other.low_rank / dtype(factor), one.low_rank, atol=2e-3)
+    np.testing.assert_allclose(other.scores, one.scores, atol=1e-2)
+
+
+def test_pictures_without_luminance_contrast_ask_for_all_channels():
+    ramp = np.random.default_rng(0).random((3, 20, 20))
+    flat = np.stack([0.5 + 0.587 * ramp, 0.5 - 0.299 * ramp, np.full_like(ramp, 0.5)], axis=-1)
+    with pytest.raises(rf.InputError, match="constant"):
+        rf.align(np.round(flat, 12) * [1, 1, 1], method="rasl")
 
 
 def test_a_run_that_does_not_converge_warns_once_or_raises_when_strict(heads):

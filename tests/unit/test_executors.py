@@ -1,3 +1,5 @@
+import subprocess
+import sys
 import threading
 import time
 
@@ -35,3 +37,36 @@ def test_n_jobs_chooses_and_blas_is_held_to_one_thread_meanwhile():
         assert executor is mine
     with pytest.raises(InputError, match="n_jobs=-3"), executor_for(None, -3):
         pass
+
+
+def blas_threads():
+    return [pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"]
+
+
+def test_overlapping_calls_share_the_limit_and_the_last_one_restores_it():
+    before = blas_threads()
+    first, second = executor_for(None, 1), executor_for(None, 1)
+    first.__enter__()
+    second.__enter__()
+    first.__exit__(None, None, None)
+    assert set(blas_threads()) == {1}
+    second.__exit__(None, None, None)
+    assert blas_threads() == before
+
+
+def test_a_forked_child_can_use_threads_after_its_parent_did():
+    script = """
+import multiprocessing, os
+import numpy as np
+import rankfold as rf
+X = np.random.default_rng(0).random((20, 300))
+rf.decompose(X, n_jobs=2)
+child = os.fork()
+if child == 0:
+    rf.decompose(X, n_jobs=2)
+    os._exit(0)
+_, status = os.waitpid(child, 0)
+raise SystemExit(status)
+"""
+    outcome = subprocess.run([sys.executable, "-c", script], timeout=60, capture_output=True)
+    assert outcome.returncode == 0, outcome.stderr.decode()

@@ -91,13 +91,14 @@ def test_directions_that_do_not_change_the_picture_get_no_increment():
     rng = np.random.default_rng(3)
     J = rng.standard_normal((4, 50))
     J[3] = 2 * J[0] - J[1]
-    Q, increments = orthonormalise(J)
+    reach = rng.uniform(0.1, 50, 4)
+    Q, increments = orthonormalise(J, reach)
     assert np.count_nonzero(np.linalg.norm(Q, axis=1) > 0.5) == 3
     assert np.isfinite(increments).all()
     # what the basis can express, the increments turn back into parameters that give the same change
     change = J.T @ rng.standard_normal(4)
     np.testing.assert_allclose(J.T @ (increments @ (Q @ change)), change, atol=1e-9)
-    flat = orthonormalise(np.zeros((4, 50)))
+    flat = orthonormalise(1e-9 * rng.standard_normal((4, 50)), np.ones(4))  # noise of a flat picture
     assert not flat[0].any()
     assert not flat[1].any()
 

@@ -1,3 +1,5 @@
+import importlib
+
 import numpy as np
 import pytest
 
@@ -37,6 +39,22 @@ def test_every_configuration_follows_the_dense_algorithm(shape, missing, moving)
     np.testing.assert_allclose(solution.low_rank, A, atol=1e-8 * np.abs(D).max())
     np.testing.assert_allclose(solution.sparse, E, atol=1e-8 * np.abs(D).max())
     np.testing.assert_allclose(solution.increments, delta, atol=1e-8 * np.abs(D).max())
+
+
+@pytest.mark.parametrize("shape", [(20, 300), (300, 20)])
+def test_the_precise_form_is_reached_and_follows_the_dense_algorithm_too(shape, monkeypatch):
+    module = importlib.import_module("rankfold.admm.solver")
+    used = []
+    original = module.threshold_triangles
+    monkeypatch.setattr(module, "threshold_triangles", lambda *a: used.append(1) or original(*a))
+    D, Q = with_basis(*shape)
+    lam = 1 / np.sqrt(max(shape))
+    solution = solve(Problem(D, lam, None, Q), Settings(tol=1e-10, penalty_growth=1.6))
+    A, _, _, count, objective = dense_admm.solve(D, lam, None, Q, tol=1e-10, rho=1.6)
+    assert used
+    assert abs(len(solution.records) - count) <= 1
+    assert solution.objective == pytest.approx(objective, rel=1e-10)
+    np.testing.assert_allclose(solution.low_rank, A, atol=1e-9 * np.abs(D).max())
 
 
 def test_a_balanced_run_is_optimal_with_missing_values_and_transforms():

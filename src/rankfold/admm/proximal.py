@@ -6,11 +6,11 @@ never touched by a decomposition. They come from one of two small matrices, both
 Gram matrix G = X X' (the usual one): one symmetric product and an n x n eigenproblem. Squaring costs digits: an
 eigenvalue is off by about ε σ_1², hence a singular value near the threshold by about ε σ_1² / 2t.
 
-Triangle R of X' = Q R (the precise one): a QR factorisation of every slab, of their stacked triangles, and the full
-SVD of the last triangle. Backward stable, like an SVD of X itself, at about four times the cost of the Gram matrix.
+Triangle R of X' = Q R (the precise one): a QR factorisation of every slab, of their stacked triangles, and the full SVD
+of the last triangle. Backward stable, like an SVD of X itself, at about twice the cost of the Gram form.
 
-``needs_precision`` chooses: the Gram form as long as its error in a singular value stays below 1e-4 of the threshold
-itself (a weight that turns on that is unimportant: such a value is cut off or nearly so) or below 1e-11 of σ_1.
+``needs_precision`` chooses: the Gram form as long as the threshold is above 1e-6 σ_1, where its error in a singular
+value is below 1e-10 σ_1 and below 1e-4 of the threshold itself.
 """
 
 from __future__ import annotations

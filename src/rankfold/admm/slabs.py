@@ -50,7 +50,8 @@ def cut(problem: Problem) -> list[Slab]:
     D = problem.data
     n, m = D.shape
     tall = n > m
-    length = max(SLAB_MIN, SLAB_VALUES // min(n, m))
+    # never shorter than the short axis: every slab returns a matrix of that size
+    length = max(SLAB_MIN, min(n, m), SLAB_VALUES // min(n, m))
     pieces = [slice(start, start + length) for start in range(0, max(n, m), length)]
     return [
         _slab(problem, rows, columns)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -15,14 +16,14 @@ from rankfold.align.features import check_features
 from rankfold.align.loop import OuterSettings, weights_of
 from rankfold.align.scores import FAILED, place_scores
 from rankfold.align.stages import Job, feature_rows, run_stages
-from rankfold.align.steps import Gauge
+from rankfold.align.steps import Gauge, check_gauge
 from rankfold.errors import InputError
 from rankfold.executors import Executor, executor_for
 from rankfold.families import Floats, get_family
 from rankfold.manifold import Projector, get_projector
 from rankfold.result import Alignment, Decomposition
-from rankfold.stack import Frame, Points, Stack
-from rankfold.status import Observer, Trace, announce
+from rankfold.stack import Frame, Points, Stack, power_of_two
+from rankfold.status import Observer, Status, Trace, announce
 from rankfold.warp.linearisation import warp_normalised
 from rankfold.warp.sampling import Sampler, prepare
 
@@ -111,8 +112,8 @@ def align(
     masks : list of (h, w) arrays, optional
         True where a pixel may be used.
     sparsity_weight : float
-        λ_c of λ = λ_c/√m. One suits up to about 15 % of hidden pixels; use 0.6-0.7 where half of the pictures have
-        40 % of their area hidden.
+        λ_c of λ = λ_c/√max(n, m), m the pixels of the frame. One suits up to about 15 % of hidden pixels; use 0.6-0.7
+        where half of the pictures have 40 % of their area hidden.
     projector : row of PROJECTORS, callable, None or "auto"
         The manifold that the low-rank images are held on; a callable gets a :class:`rankfold.manifold.Context`.
     n_neighbors : int, optional
@@ -136,7 +137,8 @@ def align(
     max_outer, outer_tol : int, float
         At most so many linearisations; stop when the median image's corners move less than this (frame pixels).
     max_inner, inner_tol : int, float
-        The same for the inner solver; its tolerance is relative to the norm of the data.
+        The same for the inner solver; its tolerance is relative to the norm of the data. The last decomposition may
+        take five times as many iterations, because it also waits for the dual residual.
     n_jobs : int, optional
         Threads; -1 for all cores. The result has the same bits for every number.
     executor : Executor, optional
@@ -160,11 +162,12 @@ def align(
     >>> result.transforms.shape, result.low_rank.shape
     ((8, 3, 3), (8, 45, 42))
     """
-    chosen, kind = _method(method), get_family(family)
+    chosen, kind, joint = _method(method), get_family(family), _joint(channels)
     stack = Stack.of(images, masks, dtype=_float(dtype))
     stack.check_alignable()
     grid = _frame(frame, stack)
     start = _start(init, stack, grid, family)
+    outer = OuterSettings(max_outer=max_outer, outer_tol=outer_tol, gauge=check_gauge(gauge, len(stack)))
     projector = chosen.projector if isinstance(projector, str) and projector == "auto" else projector
     surrogate = chosen.rank_surrogate if rank_surrogate == "auto" else rank_surrogate
     _check_variant(variant, projector)
@@ -172,14 +175,17 @@ def align(
     with executor_for(executor, n_jobs) as run:
         full = prepare(stack, grid, start, dtype, run)
         _check_cover(full, start, run)
+        guide = stack if joint else stack.luminance()
+        guide.check_alignable()
         job = Job(
-            guide=stack if _joint(channels) else stack.luminance(),
+            guide=guide,
+            pixels=full if guide is stack else prepare(guide, grid, start, dtype, run),
             frame=grid,
             start=start,
             family=kind,
             sparsity_weight=sparsity_weight,
             inner=inner,
-            outer=OuterSettings(max_outer=max_outer, outer_tol=outer_tol, gauge=gauge),
+            outer=outer,
             clone=_clone(projector, n_neighbors or 7),
             surrogate=surrogate,
             features=check_features(chosen.features if features == "auto" else features),
@@ -192,7 +198,7 @@ def align(
         moved = run_stages(job) if chosen.moves else None
         transforms = start if moved is None else moved.motion.transforms
         data, norms, valid = warp_normalised(full, transforms, run)
-        # at fixed transforms, so that aligned = low_rank + sparse to the last digit
+        # at fixed transforms, so that aligned = low_rank + sparse to the tolerance
         problem = Problem(
             data,
             default_sparsity(data.shape, sparsity_weight),
@@ -202,12 +208,16 @@ def align(
         )
         exact = replace(inner, clone=_clone(projector, n_neighbors or 12))
         if exact.convex:
-            exact = replace(exact, balance=BALANCE, max_iter=max(max_inner, 5000))
-        solution = solve(problem, exact, run, observe)
+            exact = replace(exact, balance=BALANCE, max_iter=5 * max_inner)
+        # an observer that has stopped the alignment still gets its pictures decomposed
+        watched = None if moved is not None and moved.over else observe
+        solution = solve(problem, exact, run, watched)
         if job.features is None:
             scores = place_scores(full, transforms, data, solution.low_rank, valid, run)
         else:
             scores = place_scores(job.contrast, transforms, *feature_rows(job, transforms), run, offset=1.0)
+    interrupted = solution.status is Status.STOPPED
+    sparse = data - solution.low_rank if interrupted else solution.sparse
     status = solution.status if moved is None or moved.status.good else moved.status
     announce(status, "align", strict)
     seen = valid.any(axis=0)
@@ -217,14 +227,14 @@ def align(
         start=start,
         aligned=_pictures(np.where(valid, data * units, np.nan), stack, grid),
         low_rank=_pictures(np.where(seen, solution.low_rank * units, np.nan), stack, grid),
-        sparse=_pictures(np.where(valid, solution.sparse * units, 0), stack, grid),
+        sparse=_pictures(np.where(valid, sparse * units, 0), stack, grid),
         valid=valid.reshape(len(stack), -1, *grid.shape)[:, 0],
         scores=scores,
         failed=scores > FAILED,
         singular_values=solution.singular_values,
         objective=solution.objective,
         status=status,
-        stop_rule=moved.stop_rule if moved is not None else "fixed transforms",
+        stop_rule="observer" if interrupted else "fixed transforms" if moved is None else moved.stop_rule,
         rescued=np.zeros(len(stack), bool) if moved is None or moved.rescued is None else moved.rescued,
         trace=Trace.of(
             (*(moved.inner if moved else ()), *solution.records),
@@ -289,7 +299,7 @@ def decompose(
     projector = chosen.projector if isinstance(projector, str) and projector == "auto" else projector
     surrogate = chosen.rank_surrogate if rank_surrogate == "auto" else rank_surrogate
     _check_variant(variant, projector)
-    given = np.asarray(X)
+    given = np.ma.filled(np.ma.asarray(X).astype(float), np.nan) if np.ma.isMaskedArray(X) else np.asarray(X)
     if given.ndim < 2 or 0 in given.shape:
         raise InputError(f"the data have shape {given.shape}; give (n, m) or (n, height, width[, channels])")
     if np.iscomplexobj(given) or not (np.issubdtype(given.dtype, np.number) or given.dtype == bool):
@@ -301,6 +311,8 @@ def decompose(
     if not valid.any():
         raise InputError("the data are NaN everywhere, so there is nothing to decompose")
     data[~valid] = 0
+    unit = power_of_two(data)
+    data = data / np.asarray(unit, data.dtype)
     shape = (1, 1, data.shape[1]) if given.ndim == 2 else (1, *given.shape[1:3])
     if given.ndim == 4:  # rows are (channels, height, width) inside
         data = np.ascontiguousarray(np.moveaxis(data.reshape(given.shape), -1, 1)).reshape(data.shape)
@@ -314,11 +326,13 @@ def decompose(
     with executor_for(executor, n_jobs) as run:
         solution = solve(problem, settings, run, observe)
     announce(solution.status, "decompose", strict)
+    sparse = data - solution.low_rank if solution.status is Status.STOPPED else solution.sparse
+    known = valid.any(axis=0) & valid.any(axis=1)[:, None]  # a row or column that nobody saw stays unknown
     return Decomposition(
-        low_rank=_like(solution.low_rank, given.shape),
-        sparse=_like(np.where(valid, solution.sparse, 0), given.shape),
-        singular_values=solution.singular_values,
-        objective=solution.objective,
+        low_rank=_like(np.where(known, solution.low_rank * unit, np.nan).astype(data.dtype), given.shape),
+        sparse=_like(np.where(valid, sparse * unit, 0).astype(data.dtype), given.shape),
+        singular_values=unit * solution.singular_values,
+        objective=unit * solution.objective,
         sparsity=problem.sparsity,
         method=method,
         status=solution.status,
@@ -368,8 +382,12 @@ def _method(name: str) -> Method:
 
 
 def _float(dtype: npt.DTypeLike) -> npt.DTypeLike:
-    if np.dtype(dtype) not in (np.dtype(np.float64), np.dtype(np.float32)):
-        raise InputError(f"dtype {np.dtype(dtype)} is not supported; use float64 or float32")
+    try:
+        known = np.dtype(dtype) in (np.dtype(np.float64), np.dtype(np.float32))
+    except TypeError:
+        known = False
+    if not known:
+        raise InputError(f"dtype {dtype!r} is not supported; use float64 or float32")
     return dtype
 
 
@@ -382,7 +400,13 @@ def _joint(channels: str) -> bool:
 def _frame(frame: tuple[int, int] | Frame | None, stack: Stack) -> Frame:
     if frame is None:
         return stack.default_frame()
-    return frame if isinstance(frame, Frame) else Frame(*(int(size) for size in frame))
+    if isinstance(frame, Frame):
+        return frame
+    try:
+        height, width = (operator.index(size) for size in frame)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"frame={frame!r} is not a size; give (height, width) in whole pixels") from error
+    return Frame(height, width)
 
 
 def _start(init: str | npt.ArrayLike | Points, stack: Stack, frame: Frame, family: str) -> Floats:

@@ -36,8 +36,6 @@ class OuterSettings:
             raise InputError(f"max_outer={self.max_outer} must be at least 1")
         if not self.outer_tol >= 0:
             raise InputError(f"outer_tol={self.outer_tol} must be zero or a length in pixels")
-        if isinstance(self.gauge, str) and self.gauge not in ("mean", "none"):
-            raise InputError(f"unknown gauge {self.gauge!r}; use 'mean', 'none' or the index of a frame to hold")
 
 
 @dataclass(frozen=True)

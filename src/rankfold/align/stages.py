@@ -39,6 +39,7 @@ class Job:
     """What never changes during an alignment."""
 
     guide: Stack  # what is aligned: grey, or all channels
+    pixels: Sampler  # the same, ready to be sampled
     frame: Frame
     start: Floats  # (n, 3, 3)
     family: Family
@@ -53,11 +54,6 @@ class Job:
     dtype: npt.DTypeLike
     executor: Executor
     observe: Observer | None
-
-    @cached_property
-    def pixels(self) -> Sampler:
-        """The pictures, ready to be sampled."""
-        return prepare(self.guide, self.frame, self.start, self.dtype, self.executor)
 
     @cached_property
     def contrast(self) -> Sampler:

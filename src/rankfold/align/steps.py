@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 Array = npt.NDArray[Any]
 Gauge = str | int
 
+GAIN = 1e-6  # a residual that fell by less did not improve
 SLACK = 1.0001  # a step may raise the L1 residual by this factor: rounding, not descent, decides below it
 
 
@@ -55,7 +56,7 @@ def guarded_step(
             parameters = motion.parameters[index] + length * increments[index]
             old, new = residuals(sampler, motion.matrix(index, parameters), index, local, low_rank)
             if new <= SLACK * old:
-                return length, new, new < old
+                return length, new, new < (1 - GAIN) * old
         return 0.0, float(before[index]), False
 
     taken, after, improved = (np.array(column) for column in zip(*executor.run(one, range(n)), strict=True))
@@ -82,8 +83,21 @@ def residuals(sampler: Sampler, matrix: Floats, index: int, local: Linearised, l
 def limit(motion: Motion, increments: Floats, corners: Floats, trust: float) -> Floats:
     """Shorten increments (n, p) so that no corner moves further than ``trust`` canonical px."""
     increments = np.where(np.isfinite(increments), increments, 0.0)
-    moved = displacements(motion.transforms, motion.with_parameters(motion.parameters + increments).transforms, corners)
-    return increments * np.minimum(1.0, trust / np.maximum(moved, 1e-12))[:, None]
+    if np.isinf(trust):
+        return increments
+    # First order, with room to spare: a turn by 1000 rad may end where it began, but is no small step.
+    old = motion.transforms
+    zoom = np.maximum(np.sqrt(np.abs(np.linalg.det(old[:, :2, :2]))), 1e-12)
+    reach = np.array([motion.reach(i, corners) @ np.abs(step) for i, step in enumerate(increments)])
+    increments = increments * np.minimum(1.0, 8 * trust * zoom / np.maximum(reach, 1e-300))[:, None]
+    for _ in range(60):
+        moved = displacements(old, motion.with_parameters(motion.parameters + increments).transforms, corners)
+        far = ~(moved <= trust)  # also where a corner went through infinity
+        if not far.any():
+            return increments
+        share = np.clip(trust / np.maximum(np.nan_to_num(moved, nan=np.inf), 1e-12), 0.25, 0.95)
+        increments = np.where(far[:, None], share[:, None] * increments, increments)
+    return np.where(far[:, None], 0.0, increments)
 
 
 def displacements(old: Floats, new: Floats, corners: Floats) -> Floats:
@@ -102,6 +116,15 @@ def apply_gauge(motion: Motion, start: Floats, gauge: Gauge) -> Motion:
     motions = inverse(start) @ motion.transforms
     if gauge == "mean":
         return motion.after(mean(motions, motion.family, motion.origin))
-    if not 0 <= int(gauge) < len(start):
-        raise InputError(f"gauge={gauge} is not the index of one of {len(start)} images")
     return motion.after(motions[int(gauge)])
+
+
+def check_gauge(gauge: Gauge, n: int) -> Gauge:
+    """Refuse what is no gauge for n images."""
+    if gauge in ("mean", "none"):
+        return gauge
+    if isinstance(gauge, str) or not isinstance(gauge, int | np.integer):
+        raise InputError(f"unknown gauge {gauge!r}; use 'mean', 'none' or the index of an image to hold")
+    if not 0 <= gauge < n:
+        raise InputError(f"gauge={gauge} is not the index of one of {n} images")
+    return int(gauge)

@@ -16,7 +16,8 @@ from rankfold.warp.sampling import Sampler
 
 Array = npt.NDArray[Any]
 
-DEGENERATE = 1e-8  # directions in which a picture changes this much less than in its best are left alone
+DEGENERATE = 1e-6  # directions in which a picture changes this much less than in its best are left alone
+FLAT = 1e-6  # change of a unit-norm picture per px of corner motion below which it is flat
 
 
 @dataclass(frozen=True)
@@ -66,6 +67,10 @@ class Motion:
         mapped = map_points(self.family.matrix(self.parameters[index]), local)
         return np.asarray(point_jacobian(self.base[index], mapped) @ inner)
 
+    def reach(self, index: int, corners: Floats) -> Floats:
+        """How far (p,) in source px a unit of each parameter moves the corner that it moves most."""
+        return np.asarray(np.abs(self.jacobian(index, corners)).max(axis=(0, 1)))
+
 
 @dataclass(frozen=True)
 class Linearised:
@@ -88,7 +93,7 @@ def linearise(sampler: Sampler, motion: Motion, executor: Executor | None = None
         d = values / norm
         # d(y/n) = (dy - d (d.dy)) / n, after the chain rule: the norm depends on every parameter
         J = (jacobian - (jacobian @ d)[:, None] * d) / norm
-        Q, increments = orthonormalise(J)
+        Q, increments = orthonormalise(J, motion.reach(index, sampler.frame.corners))
         return d, Q, increments, norm, valid
 
     parts = (executor or Serial()).run(one, range(len(sampler)))
@@ -128,18 +133,19 @@ def warp_normalised(
     return data, norms, valid
 
 
-def orthonormalise(J: Array) -> tuple[Array, Floats]:
+def orthonormalise(J: Array, reach: Floats) -> tuple[Array, Floats]:
     """Orthonormal rows Q (p, m) with the span of J (p, m), and the p x p matrix that turns δ into Δτ.
 
-    The SVD does the work of the thin QR and also shows directions that do not change the picture (a turn of a
-    disc, any motion of a flat patch): those get a zero row and a zero increment instead of noise.
+    ``reach`` (p,) is how far a unit of each parameter moves a corner (px): it makes the rows of J comparable. The SVD
+    does the work of the thin QR and also shows directions that do not change the picture (a turn of a disc, any
+    motion of a flat patch): those get a zero row and a zero increment instead of noise.
     """
-    scale = np.linalg.norm(J.astype(np.float64, copy=False), axis=1)
-    scale[scale == 0] = 1.0
-    U, s, Vt = np.linalg.svd(J.astype(np.float64, copy=False) / scale[:, None], full_matrices=False)
-    good = s > DEGENERATE * max(s[0], np.finfo(np.float64).tiny)
+    scaled = J.astype(np.float64, copy=False) / reach[:, None]
+    U, s, Vt = np.linalg.svd(scaled, full_matrices=False)
+    noise = 10 * float(np.finfo(J.dtype).eps)
+    good = s > max(DEGENERATE * float(s[0]), FLAT, noise)
     Q = np.where(good[:, None], Vt, 0.0)
-    increments = (U / scale[:, None]) * np.where(good, 1 / np.where(good, s, 1.0), 0.0)
+    increments = (U / reach[:, None]) * np.where(good, 1 / np.where(good, s, 1.0), 0.0)
     return Q.astype(J.dtype, copy=False), increments
 
 

@@ -1,0 +1,113 @@
+"""What keeps a step honest, tried on steps that are not."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from rankfold import FAMILIES, Stack
+from rankfold.admm import Settings
+from rankfold.align.loop import OuterSettings, iterate
+from rankfold.align.steps import displacements, guarded_step, limit, residuals
+from rankfold.datasets import rendered_heads
+from rankfold.executors import Serial
+from rankfold.families import shift
+from rankfold.warp import linearise, prepare
+from rankfold.warp.linearisation import Motion
+
+BATCH = rendered_heads(6, rotation=0, translation=0, lights=20, seed=0)
+CORNERS = BATCH.frame.corners
+
+
+def at(offsets, family="similarity"):
+    """Sampler, motion and linearisation with every head shifted by ``offsets`` (6, 2) from its place."""
+    start = BATCH.truth @ np.stack([shift(np.asarray(o, float)) for o in offsets])
+    sampler = prepare(Stack.of(BATCH.images), BATCH.frame, BATCH.start, np.float64)
+    motion = Motion.starting_at(start, FAMILIES[family], BATCH.frame.centre)
+    return sampler, motion, linearise(sampler, motion)
+
+
+def step_of(offsets, increments, **settings):
+    sampler, motion, local = at(offsets)
+    true_rows = at(np.zeros((6, 2)))[2].data  # what every head should look like
+    step = guarded_step(sampler, motion, increments, local, true_rows, OuterSettings(**settings), Serial())
+    return motion, step
+
+
+def shifts(values):
+    """Increments (6, 4) of a similarity that only shift along x."""
+    increments = np.zeros((6, 4))
+    increments[:, 2] = values
+    return increments
+
+
+@pytest.mark.parametrize("family", list(FAMILIES))
+def test_no_increment_whatever_moves_a_corner_further_than_the_trust_region(family):
+    rng = np.random.default_rng(0)
+    _, motion, _ = at(np.zeros((6, 2)), family)
+    for size in (1e-3, 0.1, 1, 10, 1e3, 1e8):
+        for _ in range(5):
+            wild = size * rng.standard_normal(motion.parameters.shape)
+            limited = limit(motion, wild, CORNERS, 3.0)
+            moved = displacements(
+                motion.transforms, motion.with_parameters(motion.parameters + limited).transforms, CORNERS
+            )
+            assert (moved <= 3.0).all()
+
+
+def test_small_increments_pass_and_large_ones_use_the_room_they_have():
+    _, motion, _ = at(np.zeros((6, 2)))
+    small = shifts(1.0)
+    np.testing.assert_array_equal(limit(motion, small, CORNERS, 3.0), small)
+    moved = displacements(
+        motion.transforms,
+        motion.with_parameters(motion.parameters + limit(motion, shifts(5.0), CORNERS, 3.0)).transforms,
+        CORNERS,
+    )
+    assert (moved > 2.0).all()
+    np.testing.assert_array_equal(limit(motion, shifts(np.nan), CORNERS, 3.0), 0)
+    np.testing.assert_array_equal(limit(motion, shifts(9.0), CORNERS, np.inf), shifts(9.0))
+
+
+def test_a_right_step_is_taken_whole_a_long_one_is_halved_a_wrong_one_is_refused():
+    offsets = np.tile([1.0, 0.0], (6, 1))  # the right step is -1 along x
+    right, long, wrong = (step_of(offsets, shifts(v), trust=np.inf)[1] for v in (-1.0, -2.6, 2.0))
+    assert (right.lengths == 1).all()
+    assert right.improved.all()
+    assert (long.lengths == 0.5).all()
+    assert (wrong.lengths == 0).all()
+    assert not wrong.improved.any()
+    np.testing.assert_array_equal(wrong.parameters, at(offsets)[1].parameters)
+
+
+def test_without_halvings_every_step_is_taken():
+    _, step = step_of(np.tile([1.0, 0.0], (6, 1)), shifts(2.0), halvings=None, trust=np.inf)
+    assert (step.lengths == 1).all()
+
+
+def test_a_step_out_of_the_picture_is_refused():
+    sampler, motion, local = at(np.zeros((6, 2)))
+    away = motion.matrix(0, motion.parameters[0] + shifts(60.0)[0])
+    _, new = residuals(sampler, away, 0, local, local.data)
+    assert np.isinf(new)
+
+
+def test_residuals_compare_the_same_pixels_at_the_same_brightness():
+    sampler, motion, local = at(np.zeros((6, 2)))
+    old, new = residuals(sampler, motion.transforms[0], 0, local, 0.9 * local.data)
+    assert new == pytest.approx(old)
+
+
+def test_the_loop_stops_when_no_residual_improves():
+    """With a linearisation that sees no way to move, and the other rules off."""
+
+    def blind(sampler, motion, executor):
+        local = linearise(sampler, motion, executor)
+        return replace(local, basis=0 * local.basis, increments=0 * local.increments)
+
+    sampler, motion, _ = at(np.zeros((6, 2)))
+    settings = OuterSettings(outer_tol=0, objective_tol=-np.inf)
+    lam = 1 / np.sqrt(1890)
+    result = iterate(sampler, motion, lam, Settings(tol=1e-3), settings, Serial(), discretisation=blind)
+    assert result.stop_rule == "no residual improved"
+    assert len(result.outer) == 1
