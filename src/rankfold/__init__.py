@@ -1,17 +1,34 @@
 """Align misaligned, unevenly lit, partly hidden pictures of one thing: transforms, clean pictures, error maps."""
 
+from typing import Any
+
 from rankfold.align import METHODS, align, decompose
 from rankfold.errors import ConvergenceError, ConvergenceWarning, FormatError, InputError, RankfoldError
 from rankfold.families import FAMILIES
+from rankfold.manifold import PROJECTORS, estimate_dimension
 from rankfold.result import Alignment, Decomposition, load
 from rankfold.stack import Frame, Points, Stack
 from rankfold.status import InnerRecord, OuterRecord, Status, Trace
 
 __version__ = "0.1.0"
 
+_ESTIMATORS = ("RASL", "MeADMM", "RobustPCA")
+
+
+def __getattr__(name: str) -> Any:
+    """Import the estimators when they are asked for: scikit-learn takes a second to load."""
+    if name in _ESTIMATORS:
+        from rankfold import estimators
+
+        return getattr(estimators, name)
+    raise AttributeError(f"module 'rankfold' has no attribute {name!r}")
+
+
 __all__ = [
     "FAMILIES",
     "METHODS",
+    "PROJECTORS",
+    "RASL",
     "Alignment",
     "ConvergenceError",
     "ConvergenceWarning",
@@ -20,13 +37,16 @@ __all__ = [
     "Frame",
     "InnerRecord",
     "InputError",
+    "MeADMM",
     "OuterRecord",
     "Points",
     "RankfoldError",
+    "RobustPCA",
     "Stack",
     "Status",
     "Trace",
     "align",
     "decompose",
+    "estimate_dimension",
     "load",
 ]

@@ -77,6 +77,7 @@ class Settings:
     dual_tol: float = 1e-3  # relative dual residual above which a stopped run was frozen, a balanced one goes on
 
     surrogate: str = "nuclear"  # of the rank: a row of SURROGATES
+    surrogate_start: float = 8.0  # used once μ has grown by this factor; the nuclear norm before
     clone: Clone | None = None  # the manifold constraint; None = RASL and robust PCA
     variant: str = "merged"  # or "literal": Algorithm 2 as printed
 

@@ -109,7 +109,9 @@ def step(
 
     # A = SVT_{1/μ}(X), X = D + Jδ - E + Y/μ, as a matrix M that the slabs multiply by;
     # with Φ present A = SVT_{1/(μ(1+β))}((X + βΦ)/(1+β)): the clone penalty has the metric of the augmented term
-    svt = _threshold(state, 1 / (mu * (1 + beta)), settings.surrogate)
+    growth = mu * state.largest / settings.penalty_start
+    surrogate = settings.surrogate if growth >= settings.surrogate_start else "nuclear"
+    svt = _threshold(state, 1 / (mu * (1 + beta)), surrogate)
 
     # E = S_{λΩ/μ}[D + Jδ - A + Y/μ];  δ_i = -Q_i'(D_i - E_i - A_i + Y_i/μ), where Q_i'Q_i = I
     parts = executor.run(on_slab.shrink, slabs, svt.operator, mu, lam, beta)

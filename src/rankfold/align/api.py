@@ -166,7 +166,7 @@ def align(
     stack = Stack.of(images, masks, dtype=_float(dtype))
     stack.check_alignable()
     grid = _frame(frame, stack)
-    start = _start(init, stack, grid, family)
+    start = start_transforms(init, stack, grid, family)
     outer = OuterSettings(max_outer=max_outer, outer_tol=outer_tol, gauge=check_gauge(gauge, len(stack)))
     projector = chosen.projector if isinstance(projector, str) and projector == "auto" else projector
     surrogate = chosen.rank_surrogate if rank_surrogate == "auto" else rank_surrogate
@@ -409,7 +409,7 @@ def _frame(frame: tuple[int, int] | Frame | None, stack: Stack) -> Frame:
     return Frame(height, width)
 
 
-def _start(init: str | npt.ArrayLike | Points, stack: Stack, frame: Frame, family: str) -> Floats:
+def start_transforms(init: str | npt.ArrayLike | Points, stack: Stack, frame: Frame, family: str) -> Floats:
     """Transforms (n, 3, 3) to start from."""
     n = len(stack)
     if isinstance(init, str):

@@ -35,14 +35,15 @@ def fit_model(
     low_rank: Array,
     valid: npt.NDArray[np.bool_],
     good: npt.NDArray[np.bool_] | None = None,
+    rank: int | None = None,
 ) -> Model:
-    """Leave-one-out bases of clip(n/5, 3, 12) dimensions from the low-rank rows, and the scale from the data.
+    """Leave-one-out bases of ``rank`` dimensions from the low-rank rows, and the scale from the data.
 
-    Only ``good`` (n,) pictures go into the bases.
+    Only ``good`` (n,) pictures go into the bases. The rank is clip(n/5, 3, 12) unless given.
     """
     n = len(data)
     good = np.ones(n, dtype=bool) if good is None else good
-    rank = min(int(np.clip(n // 5, 3, 12)), n - 1)
+    rank = min(int(np.clip(n // 5, 3, 12)) if rank is None else rank, n - 1)
     folds = min(n, FOLDS)
     fold = np.arange(n) % folds
     A = low_rank.astype(np.float64, copy=False)

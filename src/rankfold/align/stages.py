@@ -30,6 +30,7 @@ from rankfold.warp.sampling import Sampler, prepare
 
 BLURS = (4.0, 2.0)  # of the coarse stage, canonical px
 ROUNDS = 3  # of rescue
+FEW = 3  # dimensions of the basis in the first round after a coarse stage
 GUARD = 0.5  # canonical px: a picture that moves further on raw pixels after the features drifts, and is put back
 QUICK = 1e-3  # inner tolerance where only a step is wanted
 
@@ -134,11 +135,12 @@ def rescue_stage(job: Job, progress: Progress) -> Progress:
     search = Search.wide(min(job.frame.shape)) if coarse else Search.near()
     rescued = np.zeros(len(job.start), dtype=bool)
     lowest = agreement(job, progress.motion.transforms)
-    for _ in range(ROUNDS):
-        model, cost = feature_model(job, progress.motion.transforms)
+    # pictures that went astray together explain each other; a basis too small for them tells them from the rest
+    for rank in (FEW if coarse else None, *[None] * (ROUNDS - 1)):
+        model, cost = feature_model(job, progress.motion.transforms, rank)
         motion, moved = rescue(job.contrast, progress.motion, job.start, model, cost, search, job.executor)
         if not moved.any():
-            break
+            continue
         settings = replace(job.outer, max_outer=3)
         inner = _plain(job, QUICK, "reweighted")
         trial = _iterate(job, replace(progress, motion=motion), "rescue", job.contrast, inner, settings)
@@ -146,7 +148,7 @@ def rescue_stage(job: Job, progress: Progress) -> Progress:
             return trial
         value = agreement(job, trial.motion.transforms)
         if value >= lowest:
-            break
+            continue
         progress, lowest, rescued = trial, value, rescued | moved
     return replace(progress, rescued=rescued)
 
@@ -187,15 +189,15 @@ def agreement(job: Job, transforms: Floats) -> float:
     return float(np.sqrt(np.maximum(np.linalg.eigvalsh(data @ data.T), 0.0)).sum())
 
 
-def feature_model(job: Job, transforms: Floats) -> tuple[Model, Floats]:
+def feature_model(job: Job, transforms: Floats, rank: int | None = None) -> tuple[Model, Floats]:
     """Leave-one-out model of the aligned features (without their +1), from good pictures only, and the costs (n,)."""
     rows, low_rank, valid = feature_rows(job, transforms)
-    model = fit_model(rows, low_rank, valid)
+    model = fit_model(rows, low_rank, valid, rank=rank)
     cost = np.array([model.cost(i, rows[i : i + 1], valid[i : i + 1])[0] for i in range(len(rows))])
     centre = np.median(cost)
     good = cost <= centre + 2 * 1.4826 * np.median(np.abs(cost - centre))
     if 3 < good.sum() < len(rows):
-        model = fit_model(rows, low_rank, valid, good)
+        model = fit_model(rows, low_rank, valid, good, rank)
         cost = np.array([model.cost(i, rows[i : i + 1], valid[i : i + 1])[0] for i in range(len(rows))])
     return model, cost
 
