@@ -26,6 +26,7 @@ class OuterSettings:
     max_outer: int = 50
     outer_tol: float = 0.02  # stop: median over images of the largest corner displacement of a step
     objective_tol: float = 0.01  # stop: the objective fell by less (RASL's rule)
+    patience: int = 1  # so many times in a row; more for MeADMM, whose objective need not fall every time
     trust: float = 3.0  # no corner moves further in one step; infinity = no limit
     halvings: int | None = 3  # shorten a step that does not lower its residual; None = take every step whole
     gauge: Gauge = "mean"
@@ -129,7 +130,8 @@ def stop_rule(records: list[OuterRecord], improved: npt.NDArray[np.bool_], setti
     """Name of the stop rule that is met, or an empty string."""
     if records[-1].median_displacement < settings.outer_tol:
         return "displacement"
-    if len(records) > 1 and records[-2].objective - records[-1].objective < settings.objective_tol:
+    before, recent = records[: -settings.patience], records[-settings.patience :]
+    if before and min(r.objective for r in before) - min(r.objective for r in recent) < settings.objective_tol:
         return "objective"
     if not improved.any():
         return "no residual improved"

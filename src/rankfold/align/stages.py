@@ -31,7 +31,10 @@ from rankfold.warp.sampling import Sampler, prepare
 BLURS = (4.0, 2.0)  # of the coarse stage, canonical px
 ROUNDS = 3  # of rescue
 FEW = 3  # dimensions of the basis in the first round after a coarse stage
-GUARD = 0.5  # canonical px: a picture that moves further on raw pixels after the features drifts, and is put back
+PATIENCE = 4  # outer iterations that MeADMM may take without lowering its objective, which is not monotone
+GUARD = (
+    0.5 / 42
+)  # of the short side: a picture that moves further on raw pixels after the features drifts, and is put back
 QUICK = 1e-3  # inner tolerance where only a step is wanted
 
 
@@ -160,14 +163,15 @@ def pixel_stage(job: Job, progress: Progress) -> Progress:
     for surrogate, rounds in (("nuclear", 2), ("reweighted", 1)):
         if surrogate == "reweighted" and job.surrogate != "reweighted":
             break
-        settings = replace(job.outer, max_outer=rounds) if guarded else job.outer
+        settings = replace(job.outer, patience=1 if job.clone is None else PATIENCE)
+        settings = replace(settings, max_outer=rounds) if guarded else settings
         inner = replace(job.inner, clone=job.clone, surrogate=surrogate)
         progress = _iterate(job, progress, "pixels", job.pixels, inner, settings)
         if progress.over:
             break
     if not guarded:
         return progress
-    far = displacements(before.transforms, progress.motion.transforms, job.frame.corners) > GUARD
+    far = displacements(before.transforms, progress.motion.transforms, job.frame.corners) > GUARD * min(job.frame.shape)
     kept = np.where(far[:, None], before.parameters, progress.motion.parameters)
     # a few guarded steps are all that is asked for here, so their number is no failure
     status = progress.status if progress.over else Status.CONVERGED

@@ -78,6 +78,8 @@ def run(
     # spawned, not forked: the parent may have threads
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(jobs, mp_context=context) as pool, path.open("a", encoding="utf-8") as file:
+        if path.stat().st_size and not path.read_bytes().endswith(b"\n"):
+            file.write("\n")  # a kill cut the last line short: do not write on it
         futures = [pool.submit(run_cell, str(root), cell, missing) for cell, missing in work]
         for done, future in enumerate(as_completed(futures), 1):
             file.writelines(json.dumps(record) + "\n" for record in future.result())
@@ -188,6 +190,29 @@ def _by_subject(records: list[dict[str, Any]], name: str, measure: str) -> dict[
         if r["row"] == name:
             values.setdefault(r["subject"], []).append(r[measure])
     return {subject: float(np.nanmean(v)) for subject, v in values.items()}
+
+
+def page(records: list[dict[str, Any]], protocols: Iterable[str]) -> str:
+    """All tables, and how right the flags were."""
+    parts = []
+    for name in protocols:
+        if any(r["protocol"] == name for r in records):
+            parts.append(f"### {name}\n\n{describe(name)}\n\n{table(records, name)}\n")
+    chosen = list(protocols)
+    parts.append("### Flags\n")
+    for row in ("RASL", "MeADMM"):
+        parts.append(f"- {flags(records, row, lambda r: r['protocol'] in chosen)}")
+    return "\n".join(parts) + "\n"
+
+
+def describe(name: str) -> str:
+    """One sentence on a protocol."""
+    p = PROTOCOLS[name]
+    truth = "real pictures" if p.kind == "real" else "clipped Lambertian pictures"
+    return (
+        f"{truth}, lamps up to {p.lights} degrees; turned by up to {p.rotation:g} degrees and shifted by up to "
+        f"{p.translation:g} px; {p.occluded:.0%} of them behind: {p.occluder}."
+    )
 
 
 def flags(records: list[dict[str, Any]], name: str, where: Callable[[dict[str, Any]], bool]) -> str:

@@ -1,5 +1,5 @@
-"""Reading pictures."""
+"""Reading and writing pictures."""
 
-from rankfold.io.pictures import read_picture
+from rankfold.io.pictures import read_picture, write_picture
 
-__all__ = ["read_picture"]
+__all__ = ["read_picture", "write_picture"]

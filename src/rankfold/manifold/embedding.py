@@ -15,6 +15,8 @@ from rankfold.errors import InputError
 from rankfold.manifold.contract import Array, Context, Floats
 from rankfold.manifold.neighbours import geodesic_neighbours
 
+RUN = 16  # images that one call of a kernel does
+
 
 @dataclass(frozen=True)
 class Embedding:
@@ -43,27 +45,30 @@ class Regression(Embedding):
 
     def __call__(self, context: Context) -> Array:
         """Steps a to d of the robust reading."""
-        from rankfold.manifold.kernels import embed, inliers, normal_equations
+        from rankfold.manifold.kernels import embed_run, systems
 
         A, V, E = context.low_rank, context.target, context.sparse
+        n = len(A)
         nearest, _ = self.neighbours(context)
         k = nearest.shape[1]
         inverse_norms = _inverse_norms(context.gram)
         side = min(context.shape[1:])
-        window = 2 * round((self.window * side - 1) / 2) + 1 if side > 1 else 1
-        valid = np.zeros((len(A), 0), dtype=bool) if context.valid is None else context.valid
+        window = max(2 * round((self.window * side - 1) / 2) + 1, 1)
+        valid = np.zeros((n, 0), dtype=bool) if context.valid is None else context.valid
         alphas = self.alpha * context.units
         phi = np.empty_like(A)
 
-        def one(i: int) -> None:
-            omega = np.empty(A.shape[1], A.dtype)
-            inliers(E[i], valid[i], alphas[i], max(window, 1), context.shape, omega)
-            system = normal_equations(A, inverse_norms, nearest[i], V[i], omega)
-            G, right = system[:, :k], system[:, k]
-            weights = np.linalg.solve(G + (self.ridge * np.trace(G) / k + 1e-300) * np.eye(k), right)
-            embed(A, i, nearest[i], weights * inverse_norms[nearest[i]], alphas[i], self.keep, phi[i])
+        def run(first: int) -> None:
+            last = min(first + RUN, n)
+            pixels = (A, E, V, valid, inverse_norms, nearest, alphas)
+            system = systems(*pixels, window, context.shape, first, last)
+            G, right = system[:, :, :k], system[:, :, k:]
+            ridge = self.ridge * np.trace(G, axis1=1, axis2=2) / k + 1e-300
+            weights = np.linalg.solve(G + ridge[:, None, None] * np.eye(k), right)[:, :, 0]
+            weights *= inverse_norms[nearest[first:last]]
+            embed_run(A, nearest, weights, alphas, self.keep, first, last, phi)
 
-        context.executor.run(one, range(len(A)))
+        context.executor.run(run, range(0, n, RUN))
         return phi
 
 

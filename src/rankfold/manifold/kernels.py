@@ -1,4 +1,4 @@
-"""The pixel work of the neighbour-preserving embedding, compiled: one image a call."""
+"""The pixel work of the neighbour-preserving embedding, compiled: a run of images a call."""
 
 from __future__ import annotations
 
@@ -70,6 +70,39 @@ def normal_equations(A: Array, inverse_norms: Floats, neighbours: Array, target:
             total += weighted[p] * target[p]
         system[i, k] = total * scale
     return system
+
+
+@njit(cache=True, nogil=True)
+def systems(
+    A: Array,
+    E: Array,
+    V: Array,
+    valid: npt.NDArray[np.bool_],
+    inverse_norms: Floats,
+    nearest: Array,
+    alphas: Floats,
+    window: int,
+    shape: Any,
+    first: int,
+    last: int,
+) -> Floats:
+    """Normal equations (last - first, k, k+1) of a run of images, each off the support of its own error."""
+    k = nearest.shape[1]
+    out = np.empty((last - first, k, k + 1))
+    omega = np.empty(A.shape[1], A.dtype)
+    for i in range(first, last):
+        inliers(E[i], valid[i], alphas[i], window, shape, omega)
+        out[i - first] = normal_equations(A, inverse_norms, nearest[i], V[i], omega)
+    return out
+
+
+@njit(cache=True, nogil=True)
+def embed_run(
+    A: Array, nearest: Array, weights: Floats, alphas: Floats, keep: float, first: int, last: int, out: Array
+) -> None:
+    """Φ of a run of images; ``weights`` (last - first, k) belong to the rows of A as they are."""
+    for i in range(first, last):
+        embed(A, i, nearest[i], weights[i - first], alphas[i], keep, out[i])
 
 
 @njit(cache=True, nogil=True, fastmath=SUMS)
