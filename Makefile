@@ -9,7 +9,7 @@ demo: $(VENV)/.installed
 	$(BIN)/rankfold demo
 
 test: lint
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n 2 --dist worksteal
 
 lint: $(VENV)/.installed-dev
 	$(BIN)/ruff check .

@@ -155,6 +155,21 @@ def speed(
 
 
 @app.command()
+def retest(
+    data: Annotated[Path, typer.Option(help="Folder with usps/usps.h5 and rasl/.")],
+    pairs: Annotated[int, typer.Option(min=1, help="Pairs of random starts.")] = 2,
+) -> None:
+    """Align digits and dummy heads from two random starts and print how far the answers differ (px).
+
+    Example: rankfold retest --data data
+    """
+    from rankfold.experiments.retest import retest_table
+
+    for line in retest_table(data, pairs):
+        typer.echo(line)
+
+
+@app.command()
 def windows(
     data: Annotated[Path, typer.Option(help="Folder with windows and windows_occluded.")],
     out: Annotated[Path, typer.Option("-o", "--out", help="Folder for the pictures.")],

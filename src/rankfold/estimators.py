@@ -15,8 +15,9 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from rankfold.align.api import align, decompose, start_transforms
+from rankfold.align import align, decompose
 from rankfold.align.features import contrast_stack
+from rankfold.align.methods import start_transforms
 from rankfold.align.rescue import register
 from rankfold.align.robust import Model, fit_model
 from rankfold.executors import Serial

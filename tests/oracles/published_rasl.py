@@ -51,14 +51,16 @@ def motion(transforms, family):
 
 def linearise(sources, motion, executor):
     grid = sources.frame.grid
-    parts = []
-    for i, planes in enumerate(sources.planes):
+
+    def one(i):
         points = map_points(motion.matrix(i, motion.parameters[i]), grid)
-        y, gx, gy = (keys(plane, points) for plane in planes)
+        y, gx, gy = (keys(plane, points) for plane in sources.planes[i])
         norm = np.linalg.norm(y)
         gx, gy = ((g - y * (y @ g) / norm**2) / norm for g in (gx, gy))
         J = np.einsum("dk,kdp->pk", np.stack([gx, gy]), motion.jacobian(i, grid))
-        parts.append((y / norm, *orthonormalise(J, motion.reach(i, sources.frame.corners)), norm))
+        return y / norm, *orthonormalise(J, motion.reach(i, sources.frame.corners)), norm
+
+    parts = executor.run(one, range(len(sources)))
     data, basis, increments, norms = (np.stack(column) for column in zip(*parts, strict=True))
     return Linearised(data, basis, increments, norms, np.ones(data.shape, bool))
 

@@ -6,7 +6,7 @@ import pytest
 import rankfold as rf
 from oracles.optimality import violation
 from rankfold.admm import Problem, Settings, solve
-from rankfold.align.api import BALANCE
+from rankfold.align.methods import BALANCE
 from rankfold.datasets import low_rank_plus_sparse
 from rankfold.executors import executor_for
 

@@ -138,3 +138,22 @@ def test_metrics_on_cases_done_by_hand():
     assert mean_scale(truth * [[2, 2, 1], [2, 2, 1], [1, 1, 1]], truth, np.zeros(2)) == pytest.approx(2)
     assert recovery_error(np.array([1.0, 2]), np.array([1.0, 1])) == pytest.approx(1 / np.sqrt(2))
     assert support_f1(np.array([1, 1, 0, 0]), np.array([1, 0, 1, 0])) == pytest.approx(0.5)
+
+
+def test_usps_is_read_and_other_files_are_refused(tmp_path):
+    import h5py
+
+    from rankfold.datasets.usps import read_usps
+
+    with h5py.File(tmp_path / "usps.h5", "w") as file:
+        file["train/data"] = np.tile(np.arange(256) / 255, (6, 1))
+        file["train/target"] = [1, 4, 1, 1, 2, 4]
+    assert read_usps(tmp_path / "usps.h5", 1).shape == (3, 16, 16)
+    assert read_usps(tmp_path / "usps.h5", 1, 2).shape == (2, 16, 16)
+    (tmp_path / "bad.h5").write_bytes(b"nonsense")
+    with pytest.raises(rf.FormatError, match="is not the USPS file"):
+        read_usps(tmp_path / "bad.h5", 1)
+    with h5py.File(tmp_path / "odd.h5", "w") as file:
+        file["train/data"], file["train/target"] = np.zeros((6, 100)), np.zeros(6)
+    with pytest.raises(rf.FormatError, match="digits are 16 x 16"):
+        read_usps(tmp_path / "odd.h5", 1)

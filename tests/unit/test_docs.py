@@ -28,10 +28,10 @@ def test_links_and_named_files_exist(page):
         assert (ROOT / target).exists(), target
 
 
-@pytest.mark.parametrize("name", ["rankfold.align.api"])
+@pytest.mark.parametrize("name", ["rankfold.align.api", "rankfold.align.decomposition", "rankfold.estimators"])
 def test_docstring_examples(name):
     outcome = doctest.testmod(importlib.import_module(name))
-    assert outcome.attempted > 5
+    assert outcome.attempted > 2
     assert outcome.failed == 0
 
 

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from rankfold.align import align
+from rankfold.datasets import read_rasl
+from rankfold.datasets.usps import read_usps
 from rankfold.errors import ConvergenceWarning
 from rankfold.families import FAMILIES, Floats, get_family, inverse, map_points, shift
-from rankfold.stack import Frame
+from rankfold.stack import Frame, Points, Stack
 
 
 def perturbed(start: Floats, frame: Frame, rotation: float, translation: float, seed: int) -> Floats:
@@ -55,3 +58,42 @@ def retest(
             warnings.simplefilter("ignore", ConvergenceWarning)
             results.append(align(images, frame=frame, init=init, family=family, **options).transforms)
     return disagreement(results[0], results[1], frame)
+
+
+ROWS: dict[str, dict[str, Any]] = {
+    "RASL": {"method": "rasl"},
+    "RASL + coarse": {"method": "rasl", "coarse": True},
+    "MeADMM (coarse, no features)": {"method": "meadmm", "coarse": True, "features": None, "rescue": False},
+}
+
+
+def read_sets(root: str | Path) -> dict[str, tuple[list[npt.NDArray[Any]], Frame, Floats, str, float]]:
+    """Name -> 50 pictures, frame, start, family, largest turn in degrees; shifts are up to 2 px."""
+    root = Path(root)
+    sets: dict[str, tuple[list[npt.NDArray[Any]], Frame, Floats, str, float]] = {}
+    for digit in (1, 4):
+        # digits fill their 16 x 16 pixels; the border gives a turned frame something to see
+        pictures = [np.pad(p, 6) for p in read_usps(root / "usps" / "usps.h5", digit, 50)]
+        frame = Frame(20, 20)
+        sets[f"USPS {digit}"] = (pictures, frame, Stack.of(pictures).centred(frame), "euclidean", 15)
+    threes, heads = (read_rasl(root / "rasl" / name) for name in ("Digits_3", "Dummy_59_59"))
+    frame = Frame(29, 29)
+    sets["Digits_3"] = (threes.images[:50], frame, Stack.of(threes.images[:50]).centred(frame), "euclidean", 15)
+    points = Points(np.array([[3.15, 18.6], [44.68, 18.6]]), heads.points[:50])
+    start = points.transforms(FAMILIES["similarity"])
+    sets["Dummy_59_59"] = (heads.images[:50], Frame(49, 49), start, "similarity", 10)
+    return sets
+
+
+def retest_table(root: str | Path, pairs: int = 2) -> Iterator[str]:
+    """Markdown rows: mean, share of pictures off by more than a pixel, largest; over ``pairs`` pairs of starts."""
+    yield "| set | " + " | ".join(ROWS) + " |"
+    yield "|---" * (len(ROWS) + 1) + "|"
+    for name, (images, frame, start, family, rotation) in read_sets(root).items():
+        cells = []
+        for options in ROWS.values():
+            seeds = [(2 * k, 2 * k + 1) for k in range(pairs)]
+            runs = [retest(images, frame, start, family, rotation, 2.0, s, **options) for s in seeds]
+            off = np.concatenate(runs)
+            cells.append(f"{off.mean():.3f} ({(off > 1).mean():.0%} > 1 px, max {off.max():.1f})")
+        yield f"| {name} | " + " | ".join(cells) + " |"
