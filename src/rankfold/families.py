@@ -7,6 +7,7 @@ subclass and one row of ``FAMILIES``.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import ClassVar
 
 import numpy as np
@@ -17,28 +18,28 @@ from rankfold.errors import InputError
 Floats = npt.NDArray[np.float64]
 
 
-class Family:
+class Family(ABC):
     """A group of transforms with ``size`` parameters; the contract that every row of FAMILIES keeps."""
 
     name: ClassVar[str]
     size: ClassVar[int]  # p, the number of parameters
     min_points: ClassVar[int]  # correspondences that determine a member
 
+    @abstractmethod
     def matrix(self, parameters: Floats) -> Floats:
         """Turn parameters (..., p) into matrices (..., 3, 3)."""
-        raise NotImplementedError
 
+    @abstractmethod
     def parameters(self, matrix: Floats) -> Floats:
         """Turn matrices (..., 3, 3) of the family into parameters (..., p)."""
-        raise NotImplementedError
 
+    @abstractmethod
     def jacobian(self, parameters: Floats, points: Floats) -> Floats:
         """Derivative (m, 2, p) of the mapped points (m, 2) with respect to the parameters (p,)."""
-        raise NotImplementedError
 
+    @abstractmethod
     def fit(self, canonical: Floats, source: Floats) -> Floats:
         """Least-squares member (3, 3) that maps points ``canonical`` (k, 2) to ``source`` (k, 2)."""
-        raise NotImplementedError
 
     @property
     def identity(self) -> Floats:
