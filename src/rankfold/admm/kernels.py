@@ -27,10 +27,9 @@ def soft_threshold(X: Array, A: Array, E: Array, Y: Array, W: Array, P: Array, t
     weighted, cloned = W.size > 0, P.size > 0
     total = 0.0
     for i in range(X.shape[0]):
-        if cloned:
-            for j in range(X.shape[1]):
-                X[i, j] += b * (X[i, j] - P[i, j])
         for j in range(X.shape[1]):
+            if cloned:
+                X[i, j] += b * (X[i, j] - P[i, j])
             r = X[i, j] + E[i, j] - A[i, j]
             wt = t * W[i, j] if weighted else t
             kept = min(max(r, -wt), wt)
@@ -78,6 +77,8 @@ def multiplier_step(
     moved = np.empty(m, D.dtype)  # Jδ
     turned = np.empty(m, D.dtype)  # J(δ - δ_old)
     primal, dual, size = 0.0, 0.0, 0.0
+    cloned = P.size > 0
+    b, share = D.dtype.type(beta), D.dtype.type(1 / (1 + beta))
     for i in range(n):
         moved[:] = 0
         turned[:] = 0
@@ -93,12 +94,8 @@ def multiplier_step(
             y = up * (Y[i, j] + turned[j])
             s = y - up * (X[i, j] - A[i, j])
             Y[i, j] = y
-            X[i, j] = target + y * down
+            X[i, j] = (target + y * down + b * P[i, j]) * share if cloned else target + y * down
             primal += z * z
             dual += s * s
             size += y * y
-        if P.size > 0:
-            b, share = D.dtype.type(beta), D.dtype.type(1 / (1 + beta))
-            for j in range(m):
-                X[i, j] = (X[i, j] + b * P[i, j]) * share
     return np.array([primal, dual, size])

@@ -20,7 +20,7 @@ from rankfold.admm.problem import Problem
 Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
 
-SLAB_VALUES = 2**16  # values of one array in a slab: half a megabyte, so that a few of them stay in cache
+SLAB_VALUES = 2**17  # values of one array in a slab: a megabyte, so that a few of them stay in cache
 SLAB_MIN = 128  # shortest slab, for the efficiency of the matrix products
 
 
@@ -133,7 +133,9 @@ def linearised(slab: Slab, delta: Floats) -> Array:
 
 
 def gather(slabs: list[Slab], pieces: Iterable[Array], shape: tuple[int, int]) -> Array:
-    """Put the pieces of one array together again."""
+    """Put the pieces of one array together again; a single piece is returned as it is."""
+    if len(slabs) == 1:
+        return next(iter(pieces))
     whole = np.empty(shape, slabs[0].D.dtype)
     for slab, piece in zip(slabs, pieces, strict=True):
         whole[slab.rows, slab.columns] = piece
@@ -143,4 +145,7 @@ def gather(slabs: list[Slab], pieces: Iterable[Array], shape: tuple[int, int]) -
 def scatter(slabs: list[Slab], phi: Array) -> None:
     """Give every slab its piece of Φ."""
     for slab in slabs:
-        slab.P = np.ascontiguousarray(phi[slab.rows, slab.columns])
+        if slab.P.shape == slab.D.shape:
+            slab.P[...] = phi[slab.rows, slab.columns]
+        else:
+            slab.P = phi[slab.rows, slab.columns].copy()

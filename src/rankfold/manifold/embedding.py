@@ -15,7 +15,7 @@ from rankfold.errors import InputError
 from rankfold.manifold.contract import Array, Context, Floats
 from rankfold.manifold.neighbours import geodesic_neighbours
 
-RUN = 16  # images that one call of a kernel does
+RUN = 32  # images that one call of a kernel does
 
 
 @dataclass(frozen=True)

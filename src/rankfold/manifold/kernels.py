@@ -24,28 +24,33 @@ def inliers(sparse: Array, valid: npt.NDArray[np.bool_], alpha: float, window: i
     channels, height, width = shape
     reach = window // 2
     half = (window * window + 1) // 2
+    padded = np.empty(width + 2 * reach, np.int32)  # one row of flags, its ends replicated
     counts = np.empty((height, width), np.int32)
+    total = np.empty(width, np.int32)
     for c in range(channels):
         base = c * height * width
         for y in range(height):
-            start = base + y * width
-            running = 0
-            for b in range(-reach, reach + 1):
-                running += abs(sparse[start + min(max(b, 0), width - 1)]) > alpha
-            counts[y, 0] = running
-            for x in range(1, width):
-                running += abs(sparse[start + min(x + reach, width - 1)]) > alpha
-                running -= abs(sparse[start + max(x - reach - 1, 0)]) > alpha
-                counts[y, x] = running
-        for x in range(width):
-            running = 0
+            for x in range(width):
+                padded[x + reach] = abs(sparse[base + y * width + x]) > alpha
+            padded[:reach] = padded[reach]
+            padded[width + reach :] = padded[width + reach - 1]
+            for x in range(width):
+                counts[y, x] = padded[x]
+            for b in range(1, window):
+                for x in range(width):
+                    counts[y, x] += padded[x + b]
+        for y in range(height):
+            total[:] = 0
             for a in range(-reach, reach + 1):
-                running += counts[min(max(a, 0), height - 1), x]
-            for y in range(height):
-                if y > 0:
-                    running += counts[min(y + reach, height - 1), x] - counts[max(y - reach - 1, 0), x]
-                k = base + y * width + x
-                out[k] = 0.0 if running >= half or (valid.size > 0 and not valid[k]) else 1.0
+                row = min(max(y + a, 0), height - 1)
+                for x in range(width):
+                    total[x] += counts[row, x]
+            for x in range(width):
+                out[base + y * width + x] = 0.0 if total[x] >= half else 1.0
+    if valid.size > 0:
+        for k in range(len(out)):
+            if not valid[k]:
+                out[k] = 0.0
 
 
 @njit(cache=True, nogil=True, fastmath=SUMS)
