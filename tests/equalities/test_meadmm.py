@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import rankfold as rf
+from oracles import dense_admm
 from rankfold.admm import Clone, Problem, Settings, solve
 from rankfold.datasets import low_rank_plus_sparse, rendered_heads
 from rankfold.manifold import get_projector
@@ -48,6 +49,33 @@ def test_the_identity_projector_is_a_proximal_term_that_changes_the_way_not_the_
     prox = solve(Problem(data, lam), Settings(**slow, clone=Clone(get_projector("identity"), start=1.0, period=1)))
     assert prox.records[20].objective != plain.records[20].objective
     assert prox.objective == pytest.approx(plain.objective, rel=1e-6)
+
+
+@pytest.mark.parametrize("missing", [False, True])
+@pytest.mark.parametrize("shape", [(30, 500), (60, 4001), (300, 60)])
+def test_the_whole_iteration_with_transforms_follows_the_dense_algorithm(shape, missing):
+    """One slab, several, and slabs of rows; a projector that uses all that it is given."""
+    rng = np.random.default_rng(3)
+    n, m = shape
+    data = low_rank_plus_sparse(n, m, 3, 0.05, 3).data
+    W = (rng.random(shape) > 0.1).astype(float) if missing else None
+    Q = rng.standard_normal((n, m, 3)) * (1.0 if W is None else W[:, :, None])
+    Q = np.linalg.qr(Q)[0].transpose(0, 2, 1)
+    data = data if W is None else data * W
+    lam = 1 / np.sqrt(max(shape))
+
+    def blend(A, E, V):
+        return 0.6 * A + 0.3 * (V - E) + 0.1 * A.mean(axis=0)
+
+    clone = Clone(lambda c: blend(c.low_rank, c.sparse, c.target), weight=0.8, start=4.0, period=2)
+    solution = solve(Problem(data, lam, W, Q), Settings(tol=1e-5, clone=clone))
+    A, E, delta, count, objective = dense_admm.solve(
+        data, lam, W, Q, tol=1e-5, project=blend, beta=0.8, start=4.0, period=2
+    )
+    assert len(solution.records) == count
+    assert solution.objective == pytest.approx(objective, rel=1e-9)
+    for mine, theirs in ((solution.low_rank, A), (solution.sparse, E), (solution.increments, delta)):
+        np.testing.assert_allclose(mine, theirs, atol=1e-7 * np.abs(data).max())
 
 
 def test_the_merged_step_minimises_both_squares():

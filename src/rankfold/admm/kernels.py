@@ -23,13 +23,13 @@ def soft_threshold(X: Array, A: Array, E: Array, Y: Array, W: Array, P: Array, t
 
     If P = Φ is not empty, X holds (X + βΦ)/(1 + β) and is set back to X first.
     """
-    t, b = X.dtype.type(threshold), X.dtype.type(beta)
+    t, pull = X.dtype.type(threshold), X.dtype.type(beta)
     weighted, cloned = W.size > 0, P.size > 0
     total = 0.0
     for i in range(X.shape[0]):
         for j in range(X.shape[1]):
             if cloned:
-                X[i, j] += b * (X[i, j] - P[i, j])
+                X[i, j] += pull * (X[i, j] - P[i, j])
             r = X[i, j] + E[i, j] - A[i, j]
             wt = t * W[i, j] if weighted else t
             kept = min(max(r, -wt), wt)
@@ -78,7 +78,7 @@ def multiplier_step(
     turned = np.empty(m, D.dtype)  # J(δ - δ_old)
     primal, dual, size = 0.0, 0.0, 0.0
     cloned = P.size > 0
-    b, share = D.dtype.type(beta), D.dtype.type(1 / (1 + beta))
+    pull, share = D.dtype.type(beta), D.dtype.type(1 / (1 + beta))
     for i in range(n):
         moved[:] = 0
         turned[:] = 0
@@ -94,7 +94,7 @@ def multiplier_step(
             y = up * (Y[i, j] + turned[j])
             s = y - up * (X[i, j] - A[i, j])
             Y[i, j] = y
-            X[i, j] = (target + y * down + b * P[i, j]) * share if cloned else target + y * down
+            X[i, j] = (target + y * down + pull * P[i, j]) * share if cloned else target + y * down
             primal += z * z
             dual += s * s
             size += y * y
