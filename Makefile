@@ -9,7 +9,7 @@ demo: $(VENV)/.installed
 	$(BIN)/rankfold demo
 
 test: lint
-	$(BIN)/python -m pytest -n 2 --dist worksteal
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal
 
 lint: $(VENV)/.installed-dev
 	$(BIN)/ruff check .

@@ -20,7 +20,7 @@ def with_basis(n=40, m=400, p=4, seed=0):
     return truth.data + np.einsum("npm,np->nm", Q, 3 * rng.standard_normal((n, p))), Q
 
 
-@pytest.mark.parametrize("shape", [(40, 400), (40, 3001), (400, 40), (700, 90)])
+@pytest.mark.parametrize("shape", [(40, 400), (40, 3501), (400, 40)])
 @pytest.mark.parametrize("missing", [False, True])
 @pytest.mark.parametrize("moving", [False, True])
 def test_every_configuration_follows_the_dense_algorithm(shape, missing, moving):

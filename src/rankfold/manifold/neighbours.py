@@ -34,8 +34,8 @@ def geodesics(distances: Floats, k: int) -> Floats:
     n = len(distances)
     nearest = _nearest(distances, k)
     rows = np.repeat(np.arange(n), k)
-    # two identical pictures are neighbours too: a stored zero would be no edge
-    lengths = np.maximum(distances[rows, nearest.ravel()], 1e-12)
+    # two identical pictures are neighbours too, but a dense graph takes a length below 1e-8 for no edge
+    lengths = np.maximum(distances[rows, nearest.ravel()], 1e-7)
     if n <= DENSE:
         graph = np.full((n, n), np.inf)
         graph[rows, nearest.ravel()] = lengths
