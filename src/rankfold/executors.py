@@ -46,7 +46,9 @@ class Threads:
         self._pool = ThreadPoolExecutor(n_jobs, thread_name_prefix="rankfold")
 
     def run(self, function: Callable[..., R], slabs: Sequence[S], *shared: object) -> list[R]:
-        """Run concurrently, return in order."""
+        """Run concurrently, return in order; a single slab stays in the calling thread."""
+        if len(slabs) == 1:
+            return [function(slabs[0], *shared)]
         return list(self._pool.map(lambda slab: function(slab, *shared), slabs))
 
     def __enter__(self) -> Threads:

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from rankfold.admm import Problem, Settings, Solution, solve
 from rankfold.align.steps import Gauge, apply_gauge, displacements, guarded_step
 from rankfold.errors import InputError
-from rankfold.executors import Executor
+from rankfold.executors import Executor, Serial
 from rankfold.families import Floats
 from rankfold.status import InnerRecord, Observer, OuterRecord, Status
 from rankfold.warp.linearisation import Linearised, Motion, linearise
@@ -72,12 +72,13 @@ def iterate(
     ``first`` and ``stage`` go into the records; ``start`` (n, 3, 3) is what the gauge refers to.
     """
     start = motion.transforms if start is None else start
-    corners = sampler.frame.corners
+    corners, serial = sampler.frame.corners, Serial()
     inner_records: list[InnerRecord] = []
     outer_records: list[OuterRecord] = []
     status, rule = Status.MAX_ITER, "max_outer"
     for k in range(settings.max_outer):
-        local = discretisation(sampler, motion, executor)
+        # only the slabs of the inner solver go to threads: their sums have a fixed order, and the bits stay the same
+        local = discretisation(sampler, motion, serial)
         problem = Problem(
             local.data,
             sparsity,
@@ -94,7 +95,7 @@ def iterate(
 
         # Δτ_i = R_i^{-1} δ_i, then line 6: τ <- τ + Δτ, guarded, and the gauge
         increments = (local.increments @ solution.increments[:, :, None])[:, :, 0]
-        step = guarded_step(sampler, motion, increments, local, solution.low_rank, settings, executor)
+        step = guarded_step(sampler, motion, increments, local, solution.low_rank, settings, serial)
         moved = apply_gauge(motion.with_parameters(step.parameters), start, settings.gauge)
         displacement = displacements(motion.transforms, moved.transforms, corners)
         motion = moved

@@ -10,7 +10,6 @@ import numpy.typing as npt
 
 from rankfold.admm import Clone
 from rankfold.errors import InputError
-from rankfold.executors import Executor
 from rankfold.families import Floats, get_family
 from rankfold.manifold import Projector, get_projector
 from rankfold.stack import Frame, Points, Stack
@@ -131,9 +130,9 @@ def start_transforms(init: str | npt.ArrayLike | Points, stack: Stack, frame: Fr
     return transforms / transforms[:, 2:, 2:]
 
 
-def check_cover(sampler: Sampler, start: Floats, executor: Executor) -> None:
+def check_cover(sampler: Sampler, start: Floats) -> None:
     """Refuse a frame most of which no picture covers."""
-    _, _, valid = warp_normalised(sampler, start, executor)
+    _, _, valid = warp_normalised(sampler, start)
     cover = float(valid.any(axis=0).mean())
     if cover < MIN_COVER:
         h, w = sampler.frame.shape

@@ -11,7 +11,6 @@ import numpy.typing as npt
 
 from rankfold.align.robust import Model, robust_residual
 from rankfold.align.steps import displacements, limit
-from rankfold.executors import Executor
 from rankfold.families import Family, Floats, get_family
 from rankfold.warp.linearisation import Motion, warp_with_jacobian
 from rankfold.warp.sampling import Sampler
@@ -56,7 +55,7 @@ def suspicious(cost: Floats) -> npt.NDArray[np.bool_]:
 
 
 def rescue(
-    sampler: Sampler, motion: Motion, start: Floats, model: Model, cost: Floats, search: Search, executor: Executor
+    sampler: Sampler, motion: Motion, start: Floats, model: Model, cost: Floats, search: Search
 ) -> tuple[Motion, npt.NDArray[np.bool_]]:
     """Search a better place for every suspicious picture; returns the new motion and who moved.
 
@@ -81,7 +80,7 @@ def rescue(
 
     parameters = motion.parameters.copy()
     moved = np.zeros(len(parameters), dtype=bool)
-    for i, found in zip(chosen, executor.run(one, list(chosen)), strict=True):
+    for i, found in zip(chosen, [one(int(i)) for i in chosen], strict=True):
         if found is not None:
             parameters[i], moved[i] = found, True
     return motion.with_parameters(parameters), moved

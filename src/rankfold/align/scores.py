@@ -13,7 +13,6 @@ import numpy as np
 import numpy.typing as npt
 
 from rankfold.align.robust import fit_model
-from rankfold.executors import Executor
 from rankfold.families import Floats, shift
 from rankfold.warp.sampling import Sampler
 
@@ -30,7 +29,6 @@ def place_scores(
     data: Array,
     low_rank: Array,
     valid: npt.NDArray[np.bool_],
-    executor: Executor,
     offset: float | None = None,
 ) -> Floats:
     """Score q (n,) of every picture; above ``FAILED`` it did not find its place.
@@ -49,7 +47,7 @@ def place_scores(
         away = float(cost[1:].mean())
         return float(cost[0]) / away if away > 0 else 1.0
 
-    return np.array(executor.run(one, range(len(data))))
+    return np.array([one(index) for index in range(len(data))])
 
 
 def _unit(row: Array) -> Array:

@@ -58,17 +58,20 @@ class Regression(Embedding):
         alphas = self.alpha * context.units
         phi = np.empty_like(A)
 
-        def run(first: int) -> None:
-            last = min(first + RUN, n)
+        def build(first: int) -> Floats:
             pixels = (A, E, V, valid, inverse_norms, nearest, alphas)
-            system = systems(*pixels, window, context.shape, first, last)
-            G, right = system[:, :, :k], system[:, :, k:]
-            ridge = self.ridge * np.trace(G, axis1=1, axis2=2) / k + 1e-300
-            weights = np.linalg.solve(G + ridge[:, None, None] * np.eye(k), right)[:, :, 0]
-            weights *= inverse_norms[nearest[first:last]]
-            embed_run(A, nearest, weights, alphas, self.keep, first, last, phi)
+            return np.asarray(systems(*pixels, window, context.shape, first, min(first + RUN, n)))
 
-        context.executor.run(run, range(0, n, RUN))
+        def rebuild(first: int) -> None:
+            last = min(first + RUN, n)
+            embed_run(A, nearest, weights[first:last], alphas, self.keep, first, last, phi)
+
+        # LAPACK stays out of the threads: called from several at once it does not always give the same last bit
+        system = np.concatenate(context.executor.run(build, range(0, n, RUN)))
+        G, right = system[:, :, :k], system[:, :, k:]
+        ridge = self.ridge * np.trace(G, axis1=1, axis2=2) / k + 1e-300
+        weights = np.linalg.solve(G + ridge[:, None, None] * np.eye(k), right)[:, :, 0] * inverse_norms[nearest]
+        context.executor.run(rebuild, range(0, n, RUN))
         return phi
 
 

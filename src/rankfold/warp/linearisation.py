@@ -84,19 +84,25 @@ class Linearised:
 
 
 def linearise(sampler: Sampler, motion: Motion, executor: Executor | None = None) -> Linearised:
-    """Warp, normalise and differentiate every image at ``motion``."""
-    grid = sampler.frame.grid
+    """Warp, normalise and differentiate every image at ``motion``.
 
-    def one(index: int) -> tuple[Array, Array, Floats, float, Bools]:
-        values, jacobian, valid = warp_with_jacobian(sampler, motion, index, grid)
-        norm = _norm(values, sampler, index)
-        d = values / norm
+    Threads only sample: BLAS and LAPACK called from several of them at once do not always give the same last bit.
+    """
+    grid, corners = sampler.frame.grid, sampler.frame.corners
+    transforms = motion.transforms
+    sampled = (executor or Serial()).run(
+        lambda index: sampler.sample(index, transforms[index], with_gradient=True), range(len(sampler))
+    )
+    parts = []
+    for index, (values, gradient, valid) in enumerate(sampled):
+        jacobian = chain(gradient, motion.jacobian(index, grid))
+        row = values.ravel()
+        norm = _norm(row, sampler, index)
+        d = row / norm
         # d(y/n) = (dy - d (d.dy)) / n, after the chain rule: the norm depends on every parameter
         J = (jacobian - (jacobian @ d)[:, None] * d) / norm
-        Q, increments = orthonormalise(J, motion.reach(index, sampler.frame.corners))
-        return d, Q, increments, norm, valid
-
-    parts = (executor or Serial()).run(one, range(len(sampler)))
+        Q, increments = orthonormalise(J, motion.reach(index, corners))
+        parts.append((d, Q, increments, norm, np.tile(valid, len(values))))
     data, basis, increments, norms, valid = (np.stack(column) for column in zip(*parts, strict=True))
     return Linearised(data, basis, increments, norms, valid)
 
@@ -110,27 +116,23 @@ def warp_with_jacobian(
     """
     matrix = motion.matrix(index, motion.parameters[index])
     values, gradient, valid = sampler.sample(index if source is None else source, matrix, with_gradient=True)
-    coordinates = motion.jacobian(index, grid)  # h w x 2 x p
-    # c x 2 x hw by hw x 2 x p -> p x c x hw
+    return values.ravel(), chain(gradient, motion.jacobian(index, grid)), np.tile(valid, len(values))
+
+
+def chain(gradient: Array, coordinates: Floats) -> Array:
+    """Picture gradient (c, 2, k) by coordinate Jacobian (k, 2, p): derivative (p, c k) by the parameters."""
     chained = np.einsum("cdk,kdp->pck", gradient, coordinates)
-    channels = len(values)
-    flat = chained.reshape(motion.family.size, -1).astype(values.dtype, copy=False)
-    return values.ravel(), flat, np.tile(valid, channels)
+    return np.asarray(chained.reshape(coordinates.shape[2], -1).astype(gradient.dtype, copy=False))
 
 
 def warp_normalised(
     sampler: Sampler, transforms: Floats, executor: Executor | None = None
 ) -> tuple[Array, Floats, Bools]:
     """D (n, m), norms (n,) and validity (n, m) without derivatives."""
-
-    def one(index: int) -> tuple[Array, float, Bools]:
-        values, _, valid = sampler.sample(index, transforms[index])
-        norm = _norm(values, sampler, index)
-        return values.ravel() / norm, norm, np.tile(valid, len(values))
-
-    parts = (executor or Serial()).run(one, range(len(sampler)))
-    data, norms, valid = (np.stack(column) for column in zip(*parts, strict=True))
-    return data, norms, valid
+    sampled = (executor or Serial()).run(lambda index: sampler.sample(index, transforms[index]), range(len(sampler)))
+    norms = np.array([_norm(values, sampler, index) for index, (values, _, _) in enumerate(sampled)])
+    data = np.stack([values.ravel() / norm for (values, _, _), norm in zip(sampled, norms, strict=True)])
+    return data, norms, np.stack([np.tile(valid, len(values)) for values, _, valid in sampled])
 
 
 def orthonormalise(J: Array, reach: Floats) -> tuple[Array, Floats]:
