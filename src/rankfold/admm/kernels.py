@@ -1,6 +1,7 @@
 """The elementwise work of an inner iteration, fused into two compiled passes.
 
-The sums may be reassociated (they are vectorised), but by the compiler, once: the same bits on every run.
+Strict arithmetic: with reassociated sums the compiler takes another order where its check for overlapping arrays fails,
+which depends on where they happen to lie in memory, and the last bits with it.
 """
 
 from __future__ import annotations
@@ -14,10 +15,8 @@ from numba import njit
 Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
 
-SUMS = {"reassoc", "nsz", "contract"}
 
-
-@njit(cache=True, nogil=True, fastmath=SUMS)
+@njit(cache=True, nogil=True)
 def soft_threshold(X: Array, A: Array, E: Array, Y: Array, W: Array, P: Array, threshold: float, beta: float) -> float:
     """E <- S_{wt}[R] and Y <- R - E for R = X + E - A; returns Σ w|E|. An empty W means w = 1.
 
@@ -40,7 +39,7 @@ def soft_threshold(X: Array, A: Array, E: Array, Y: Array, W: Array, P: Array, t
     return total
 
 
-@njit(cache=True, nogil=True, fastmath=SUMS)
+@njit(cache=True, nogil=True)
 def add_motion(D: Array, Q: Array, delta: Floats, out: Array) -> None:
     """V_m = D + Jδ."""
     for i in range(D.shape[0]):
@@ -51,7 +50,7 @@ def add_motion(D: Array, Q: Array, delta: Floats, out: Array) -> None:
                 out[i, j] += a * Q[i, k, j]
 
 
-@njit(cache=True, nogil=True, fastmath=SUMS)
+@njit(cache=True, nogil=True)
 def multiplier_step(
     D: Array,
     Q: Array,

@@ -110,7 +110,7 @@ def embed_run(
         embed(A, i, nearest[i], weights[i - first], alphas[i], keep, out[i])
 
 
-@njit(cache=True, nogil=True, fastmath=SUMS)
+@njit(cache=True, nogil=True)
 def embed(A: Array, index: int, neighbours: Array, weights: Floats, alpha: float, keep: float, out: Array) -> None:
     """Φ_i = M_1 + ε' S_α[A_i - M_1] with M_1 = Σ_j w_j A_j."""
     out[:] = 0
