@@ -131,7 +131,7 @@ def warp_normalised(
     """D (n, m), norms (n,) and validity (n, m) without derivatives."""
     sampled = (executor or Serial()).run(lambda index: sampler.sample(index, transforms[index]), range(len(sampler)))
     norms = np.array([_norm(values, sampler, index) for index, (values, _, _) in enumerate(sampled)])
-    data = np.stack([values.ravel() / norm for (values, _, _), norm in zip(sampled, norms, strict=True)])
+    data = np.stack([values.ravel() / float(norm) for (values, _, _), norm in zip(sampled, norms, strict=True)])
     return data, norms, np.stack([np.tile(valid, len(values)) for values, _, valid in sampled])
 
 
