@@ -91,6 +91,28 @@ class TestGeodesics:
         # along the graph the nearest is the nearest in space; farther ones may be reached another way
         np.testing.assert_array_equal(nearest[:, 0], theirs[:, 1])
 
+    def test_the_nearest_along_a_graph_of_k_links_are_the_nearest_in_space(self):
+        A = subspace(n=60, rank=6)
+        distances = unit_distances(A @ A.T)
+        nearest, lengths = geodesic_neighbours(A @ A.T, 5)
+        paths = geodesics(distances, 5)
+        np.fill_diagonal(paths, np.inf)
+        np.testing.assert_array_equal(nearest, np.argsort(paths, axis=1, kind="stable")[:, :5])
+        np.testing.assert_allclose(lengths, np.sort(paths, axis=1)[:, :5], rtol=1e-12)
+
+    def test_with_fewer_links_neighbours_follow_the_curve_and_not_the_gap(self):
+        # an open ring: its two ends face each other across a gap that is shorter than six steps along the curve
+        angles = np.linspace(0, 2 * np.pi - 0.5, 80)
+        ring = np.stack([np.cos(angles), np.sin(angles)], axis=1)
+        nearest, _ = geodesic_neighbours(ring @ ring.T, 12, links=2)
+        assert nearest[0].max() <= 12
+        across, _ = geodesic_neighbours(ring @ ring.T, 12)
+        assert across[0].max() > 12
+
+    def test_links_must_be_positive(self):
+        with pytest.raises(rf.InputError, match="links=0 must be at least 1"):
+            Regression(links=0)
+
     def test_a_pair_that_no_path_joins_is_farther_than_every_pair_that_one_joins(self):
         A = np.zeros((8, 6))
         A[:4, :3], A[4:, 3:] = 1 + 0.1 * RNG.random((4, 3)), 1 + 0.1 * RNG.random((4, 3))

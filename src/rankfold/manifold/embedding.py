@@ -25,15 +25,18 @@ class Embedding:
     n_neighbors: int = 7  # K
     alpha: float = 0.05  # α, as a share of the pixel range
     keep: float = 0.85  # ε'
+    links: int | None = None  # neighbours that are joined in the graph of geodesics; None = K
 
     def __post_init__(self) -> None:
         """Refuse values that make no sense."""
         if self.n_neighbors < 1:
             raise InputError(f"n_neighbors={self.n_neighbors} must be at least 1")
+        if self.links is not None and self.links < 1:
+            raise InputError(f"links={self.links} must be at least 1; None joins the n_neighbors nearest")
 
     def neighbours(self, context: Context) -> tuple[npt.NDArray[np.intp], Floats]:
         """At most K of the other images: a batch of n has n - 1 of them."""
-        return geodesic_neighbours(context.gram, min(self.n_neighbors, len(context.gram) - 1))
+        return geodesic_neighbours(context.gram, min(self.n_neighbors, len(context.gram) - 1), self.links)
 
 
 @dataclass(frozen=True)

@@ -46,15 +46,22 @@ def geodesics(distances: Floats, k: int) -> Floats:
     return np.where(joined, paths, distances + paths[joined].max(initial=0.0))
 
 
-def geodesic_neighbours(gram: Floats, k: int) -> tuple[Ints, Floats]:
-    """The k geodesically nearest images (n, k) of every image, itself excluded, nearest first, and how far they are."""
-    paths = geodesics(unit_distances(gram), k)
+def geodesic_neighbours(gram: Floats, k: int, links: int | None = None) -> tuple[Ints, Floats]:
+    """The k geodesically nearest images (n, k) of every image, itself excluded, nearest first, and how far they are.
+
+    ``links`` neighbours are joined in the graph, k by default. With k or more no path needs to be searched: the k
+    nearest in space are one link away, and no path to anyone else is shorter than the straight line to it.
+    """
+    distances = unit_distances(gram)
+    paths = distances if links is None or links >= k else geodesics(distances, links)
     nearest = _nearest(paths, k)
     return nearest, np.take_along_axis(paths, nearest, axis=1)
 
 
 def _nearest(distances: Floats, k: int) -> Ints:
-    """Indices (n, k) of the smallest entries of every row but the diagonal, ties by index."""
+    """Indices (n, k) of the smallest entries of every row but the diagonal, smallest first."""
     others = distances.copy()
     np.fill_diagonal(others, np.inf)
-    return np.argsort(others, axis=1, kind="stable")[:, :k]
+    some = np.sort(np.argpartition(others, k - 1, axis=1)[:, :k], axis=1)
+    order = np.argsort(np.take_along_axis(others, some, axis=1), axis=1, kind="stable")
+    return np.take_along_axis(some, order, axis=1)
