@@ -14,8 +14,8 @@ import numpy.typing as npt
 
 from rankfold import storage
 from rankfold.errors import FormatError, InputError
-from rankfold.families import FAMILIES, Floats, inverse, map_points, shift
-from rankfold.stack import Frame, Stack
+from rankfold.families import FAMILIES, Floats, inverse, map_points
+from rankfold.stack import Frame, Stack, rescaling
 from rankfold.status import Status, Trace
 from rankfold.warp.sampling import prepare
 
@@ -144,19 +144,33 @@ class Alignment(_Saved):
             raise InputError(f"{len(stack)} images for {len(self.transforms)} transforms; give one an image")
         if not scale > 0:
             raise InputError(f"scale={scale} must be positive")
+        return np.stack([self.apply_one(i, stack, scale=scale, which=i) for i in range(len(stack))])
+
+    def apply_one(
+        self,
+        index: int,
+        image: Stack | npt.ArrayLike,
+        *,
+        scale: float = 1.0,
+        mask: npt.ArrayLike | None = None,
+        which: int = 0,
+    ) -> Array:
+        """Bring one picture into the frame by the transform of image ``index``; (h, w[, c]), NaN where there is none.
+
+        For stacks that do not fit into memory. ``which`` is its place where a Stack is given.
+        """
+        stack = image if isinstance(image, Stack) else Stack.of([image], None if mask is None else [mask])
+        one = Stack(
+            (stack.sources[which],), (stack.masks[which],), (stack.names[which],), stack.units[which : which + 1]
+        )
         frame = Frame(*(round(size * scale) for size in self.frame.shape))
-        sizes = np.array([s.shape[:2] for s in stack.sources])
-        to_source = np.stack([_resize(row) for row in (sizes / self.source_shapes)[:, ::-1]])
-        to_frame = _resize(np.array(self.frame.shape[::-1]) / frame.shape[::-1])
-        matrices = to_source @ self.transforms @ to_frame
+        to_source = rescaling((np.array(one.sources[0].shape[:2]) / self.source_shapes[index])[::-1])
+        to_frame = rescaling(np.array(self.frame.shape[::-1]) / frame.shape[::-1])
         # the blur against aliasing is that of the start, as it was while aligning
-        sampler = prepare(stack, frame, to_source @ self.start @ to_frame, np.float64)
-        rows = []
-        for i in range(len(stack)):
-            values, _, valid = sampler.sample(i, matrices[i])
-            planes = np.where(valid, values * stack.units[i], np.nan).reshape(-1, *frame.shape)
-            rows.append(np.moveaxis(planes, 0, -1) if stack.is_colour else planes[0])
-        return np.stack(rows)
+        sampler = prepare(one, frame, (to_source @ self.start[index] @ to_frame)[None], np.float64)
+        values, _, valid = sampler.sample(0, to_source @ self.transforms[index] @ to_frame)
+        planes = np.where(valid, values * one.units[0], np.nan).reshape(-1, *frame.shape)
+        return np.moveaxis(planes, 0, -1) if one.is_colour else planes[0]
 
     def apply_points(self, points: npt.ArrayLike, *, to_frame: bool = False) -> Floats:
         """Map points (k, 2) or (n, k, 2), as (x, y), from the frame into each source, or back with ``to_frame``.
@@ -214,9 +228,3 @@ def load(path: str | Path) -> Decomposition | Alignment:
     if kind not in kinds:
         raise FormatError(f"{path} holds a {kind!r}, which this rankfold does not know; upgrade it")
     return kinds[kind]._restore(facts, arrays, path)
-
-
-def _resize(factor: Floats) -> Floats:
-    """Matrix (3, 3) between the pixel centres of one field of view at two resolutions; factor as (x, y)."""
-    half = np.full(2, 0.5)
-    return shift(-half) @ np.diag([*factor, 1.0]) @ shift(half)

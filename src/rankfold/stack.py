@@ -99,6 +99,8 @@ class Stack:
     masks: tuple[Bools, ...]  # each (h, w), True where the pixel may be used
     names: tuple[str, ...]
     units: Floats  # (n,) what 1.0 was in the caller's units
+    reduction: int = 1  # a pixel of a source is the mean of so many by so many of the original's
+    originals: tuple[tuple[int, int], ...] = ()  # (height, width) of the originals; empty where nothing was reduced
 
     @classmethod
     def of(
@@ -124,7 +126,7 @@ class Stack:
             names = images.names if names is None else names
             stack = cls.of(images.sources, masks, names, dtype)
             both = tuple(m & own for m, own in zip(stack.masks, images.masks, strict=True))
-            return cls(stack.sources, both, stack.names, images.units * stack.units)
+            return cls(stack.sources, both, stack.names, images.units * stack.units, images.reduction, images.originals)
         try:
             arrays = [np.asarray(image) for image in images]
         except TypeError as error:
@@ -146,6 +148,49 @@ class Stack:
         units = _units(arrays)
         pairs = [_scaled(*one, dtype) for one in zip(arrays, units, given, labels, strict=True)]
         return cls(tuple(p[0] for p in pairs), tuple(p[1] for p in pairs), labels, units)
+
+    @classmethod
+    def joined(cls, parts: Sequence[Stack]) -> Stack:
+        """Several stacks, reduced alike, as one."""
+        if len({part.reduction for part in parts}) > 1:
+            raise InputError("stacks that were reduced by different factors cannot be joined")
+        return cls(
+            tuple(s for part in parts for s in part.sources),
+            tuple(m for part in parts for m in part.masks),
+            tuple(name for part in parts for name in part.names),
+            np.concatenate([part.units for part in parts]),
+            parts[0].reduction,
+            tuple(shape for part in parts for shape in part.originals),
+        )
+
+    def reduced(self, factor: int) -> Stack:
+        """The same pictures, ``factor`` times coarser: means over squares of pixels, missing where one of them is.
+
+        Transforms still refer to the originals: :func:`rankfold.align` takes and returns them in their coordinates.
+        """
+        if factor < 1:
+            raise InputError(f"a reduction of {factor} is not possible; it must be at least 1")
+        if factor == 1:
+            return self
+        for source, name in zip(self.sources, self.names, strict=True):
+            if min(source.shape[:2]) < 4 * factor:
+                raise InputError(f"{name} is {source.shape[0]}x{source.shape[1]}, too small to be reduced by {factor}")
+        masks = tuple(np.asarray(_squares(m, factor).all(axis=(1, 3))) for m in self.masks)
+        sources = tuple(_squares(s, factor).mean(axis=(1, 3), dtype=s.dtype) for s in self.sources)
+        return Stack(sources, masks, self.names, self.units, self.reduction * factor, tuple(self.original_shapes))
+
+    @property
+    def original_shapes(self) -> list[tuple[int, int]]:
+        """(height, width) of every original."""
+        return list(self.originals) or [(s.shape[0], s.shape[1]) for s in self.sources]
+
+    def to_original(self, transforms: Floats) -> Floats:
+        """Transforms (..., 3, 3) into the sources as transforms into the originals."""
+        return transforms if self.reduction == 1 else rescaling(np.full(2, float(self.reduction))) @ transforms
+
+    def from_original(self, transforms: Floats) -> Floats:
+        """And back."""
+        return transforms if self.reduction == 1 else rescaling(np.full(2, 1 / self.reduction)) @ transforms
 
     def __len__(self) -> int:
         """Number of pictures."""
@@ -175,7 +220,7 @@ class Stack:
         c = self.channels
         weights = LUMINANCE if c == 3 else np.full(c, 1 / c)
         grey = tuple((s @ weights.astype(s.dtype)) for s in self.sources)
-        return Stack(grey, self.masks, self.names, self.units)
+        return Stack(grey, self.masks, self.names, self.units, self.reduction, self.originals)
 
     def check_alignable(self) -> None:
         """Refuse what cannot be aligned: a single picture, a constant one."""
@@ -199,6 +244,18 @@ class Stack:
         scale = np.diag([zoom, zoom, 1.0])
         centres = [np.array([s.shape[1] - 1, s.shape[0] - 1]) / 2 for s in self.sources]
         return np.stack([shift(centre) @ scale @ shift(-frame.centre) for centre in centres])
+
+
+def rescaling(factor: Floats) -> Floats:
+    """Matrix (3, 3) between the pixel centres of one field of view at two resolutions; factor as (x, y)."""
+    half = np.full(2, 0.5)
+    return shift(-half) @ np.diag([*factor, 1.0]) @ shift(half)
+
+
+def _squares(array: npt.NDArray[Any], factor: int) -> npt.NDArray[Any]:
+    """(h, w, ...) as (h // factor, factor, w // factor, factor, ...); what is over at the edges is cut off."""
+    h, w = (size // factor for size in array.shape[:2])
+    return array[: h * factor, : w * factor].reshape(h, factor, w, factor, *array.shape[2:])
 
 
 def _units(arrays: list[npt.NDArray[Any]]) -> Floats:

@@ -196,8 +196,8 @@ def align(
     seen = valid.any(axis=0)
     units = (norms * stack.units)[:, None].astype(data.dtype)
     return Alignment(
-        transforms=transforms,
-        start=start,
+        transforms=stack.to_original(transforms),
+        start=stack.to_original(start),
         aligned=_pictures(np.where(valid, data * units, np.nan), stack, grid),
         low_rank=_pictures(np.where(seen, solution.low_rank * units, np.nan), stack, grid),
         sparse=_pictures(np.where(valid, sparse * units, 0), stack, grid),
@@ -211,11 +211,11 @@ def align(
         rescued=np.zeros(len(stack), bool) if moved is None or moved.rescued is None else moved.rescued,
         trace=Trace.of(
             (*(moved.inner if moved else ()), *solution.records),
-            moved.outer if moved else (),
+            [replace(r, transforms=stack.to_original(r.transforms)) for r in moved.outer] if moved else (),
             dict(moved.moved) if moved else {},
         ),
         names=stack.names,
-        source_shapes=np.array([s.shape[:2] for s in stack.sources]),
+        source_shapes=np.array(stack.original_shapes),
         method=method,
         family=family,
     )

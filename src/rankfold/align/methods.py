@@ -122,6 +122,7 @@ def start_transforms(init: str | npt.ArrayLike | Points, stack: Stack, frame: Fr
             raise InputError(f"unknown init {init!r}; use 'centred', 'identity', an (n, 3, 3) array or Points")
         return stack.centred(frame) if init == "centred" else np.tile(np.eye(3), (n, 1, 1))
     transforms = init.transforms(get_family(family)) if isinstance(init, Points) else np.asarray(init, np.float64)
+    transforms = stack.from_original(transforms)
     if transforms.shape != (n, 3, 3):
         raise InputError(f"init has shape {transforms.shape}; {n} images need ({n}, 3, 3)")
     for T, name in zip(transforms, stack.names, strict=True):

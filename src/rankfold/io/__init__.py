@@ -1,5 +1,7 @@
-"""Reading and writing pictures."""
+"""Reading and writing: pictures, TIFF stacks, video, arrays, zarr, and run folders."""
 
+from rankfold.io.formats import FORMATS, open_pictures, write_pictures
 from rankfold.io.pictures import read_picture, write_picture
+from rankfold.io.source import Picture, Source
 
-__all__ = ["read_picture", "write_picture"]
+__all__ = ["FORMATS", "Picture", "Source", "open_pictures", "read_picture", "write_picture", "write_pictures"]
