@@ -3,7 +3,7 @@
 from typing import Any
 
 from rankfold.align import METHODS, align, decompose
-from rankfold.errors import ConvergenceError, ConvergenceWarning, FormatError, InputError, RankfoldError
+from rankfold.errors import ConvergenceError, ConvergenceWarning, FormatError, InputError, RankfoldError, WriteError
 from rankfold.families import FAMILIES
 from rankfold.manifold import PROJECTORS, estimate_dimension
 from rankfold.result import Alignment, Decomposition, load
@@ -45,6 +45,7 @@ __all__ = [
     "Stack",
     "Status",
     "Trace",
+    "WriteError",
     "align",
     "decompose",
     "estimate_dimension",

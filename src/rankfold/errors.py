@@ -13,6 +13,10 @@ class FormatError(RankfoldError, ValueError):
     """A file on disk is not what it should be: truncated, of the wrong kind, or from a newer version."""
 
 
+class WriteError(RankfoldError, OSError):
+    """Something cannot be written: no permission, no space."""
+
+
 class ConvergenceError(RankfoldError, RuntimeError):
     """A solver did not converge and the caller asked for ``strict=True``."""
 

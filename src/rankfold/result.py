@@ -28,6 +28,11 @@ class _Saved:
 
     def save(self, path: str | Path) -> None:
         """Write a folder ``path`` with ``result.json`` and ``arrays.npz``; :func:`rankfold.load` reads it."""
+        with storage.whole_or_nothing(path) as draft:
+            self.save_into(draft)
+
+    def save_into(self, folder: Path) -> None:
+        """Write the two files into a folder that is there already."""
         facts: dict[str, Any] = {}
         arrays: dict[str, Array] = {}
         for f in fields(self):  # type: ignore[arg-type]
@@ -39,7 +44,7 @@ class _Saved:
                 arrays[f.name] = value
             else:
                 facts[f.name] = value.name if isinstance(value, Status) else value
-        storage.write(path, type(self).__name__, facts, arrays)
+        storage.fill(folder, type(self).__name__, facts, arrays)
 
     @classmethod
     def _restore(cls: type[S], facts: dict[str, Any], arrays: dict[str, Array], path: str | Path) -> S:

@@ -2,45 +2,76 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import shutil
 import tempfile
 import zipfile
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from rankfold.errors import FormatError, InputError
+from rankfold.errors import FormatError, InputError, WriteError
 
 FORMAT = "rankfold-result"
 FORMAT_VERSION = 1
 DAMAGED = (zipfile.BadZipFile, zlib.error)
 
 
-def write(path: str | Path, kind: str, facts: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]]) -> None:
-    """Write a result folder. It appears whole or not at all: written beside its place, then renamed."""
-    if any(array.dtype.hasobject for array in arrays.values()):
-        raise InputError("an array of Python objects cannot be saved; results hold numbers and text only")
+@contextmanager
+def whole_or_nothing(path: str | Path, overwrite: bool = False) -> Iterator[Path]:
+    """A folder that appears at ``path`` when the block ends well, and not at all otherwise.
+
+    It is filled beside its place and then renamed. With ``overwrite`` a folder that is there gives way at the very end.
+    """
     target = Path(path)
-    if target.exists():
-        raise InputError(f"{target} exists already; choose another name or remove it first")
-    target.parent.mkdir(parents=True, exist_ok=True)
-    draft = Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=target.parent))
+    if target.exists() and not overwrite:
+        raise InputError(
+            f"{target} exists already; choose another name, remove it first, or overwrite it (--overwrite)"
+        )
     try:
-        content: dict[str, Any] = dict(arrays)
-        np.savez_compressed(draft / "arrays.npz", **content)
-        head = {"format": FORMAT, "format_version": FORMAT_VERSION, "kind": kind, **facts}
-        (draft / "result.json").write_text(json.dumps(head, indent=1) + "\n", encoding="utf-8")
+        target.parent.mkdir(parents=True, exist_ok=True)
+        draft = Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=target.parent))
+    except OSError as error:
+        raise WriteError(
+            f"{target} cannot be written ({error.strerror}); choose a folder that you may write to"
+        ) from error
+    try:
+        yield draft
         draft.chmod(0o777 & ~_umask())
-        draft.rename(target)
+        if target.exists():
+            old = Path(tempfile.mkdtemp(prefix=f".{target.name}-old-", dir=target.parent))
+            target.rename(old / "it")
+            draft.rename(target)
+            shutil.rmtree(old, ignore_errors=True)
+        else:
+            draft.rename(target)
+    except OSError as error:
+        shutil.rmtree(draft, ignore_errors=True)
+        if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+            raise WriteError(
+                f"no space is left to write {target}; make room or choose another disk, nothing was kept"
+            ) from error
+        raise
     except BaseException:
         shutil.rmtree(draft, ignore_errors=True)
         raise
+
+
+def fill(folder: Path, kind: str, facts: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]]) -> None:
+    """Write the two files of a result into a folder that is there."""
+    if any(array.dtype.hasobject for array in arrays.values()):
+        raise InputError("an array of Python objects cannot be saved; results hold numbers and text only")
+    content: dict[str, Any] = dict(arrays)
+    np.savez_compressed(folder / "arrays.npz", **content)
+    head = {"format": FORMAT, "format_version": FORMAT_VERSION, "kind": kind, **facts}
+    (folder / "result.json").write_text(json.dumps(head, indent=1) + "\n", encoding="utf-8")
 
 
 def read(path: str | Path) -> tuple[str, dict[str, Any], dict[str, npt.NDArray[Any]]]:

@@ -73,7 +73,7 @@ def test_nothing_is_overwritten(saved):
 
 def test_objects_are_never_saved(tmp_path):
     with pytest.raises(rf.InputError, match="Python objects cannot be saved"):
-        storage.write(tmp_path / "run", "Decomposition", {}, {"a": np.array([{}], dtype=object)})
+        storage.fill(tmp_path, "Decomposition", {}, {"a": np.array([{}], dtype=object)})
 
 
 def test_a_pickle_is_never_loaded(saved):
@@ -87,6 +87,6 @@ def test_a_failed_write_leaves_nothing_behind(tmp_path, monkeypatch):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(storage.np, "savez_compressed", full)
-    with pytest.raises(OSError, match="No space left"):
+    with pytest.raises(rf.WriteError, match=r"no space is left to write .*run; make room"):
         rf.decompose(np.random.default_rng(0).random((6, 20))).save(tmp_path / "run")
     assert list(tmp_path.iterdir()) == []
