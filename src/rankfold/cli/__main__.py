@@ -1,0 +1,5 @@
+"""``python -m rankfold.cli``."""
+
+from rankfold.cli import app
+
+app()

@@ -1,0 +1,122 @@
+"""evaluate, retest, windows, speed: the measurements behind the documentation."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+from rankfold.cli.app import Json, Quiet, Voice, app, errors
+
+
+@app.command()
+def evaluate(
+    data: Annotated[Path, typer.Option(help="Folder with yaleB01, yaleB02, ...")],
+    out: Annotated[Path, typer.Option("-o", "--out", help="Folder for the log and the tables; a log there goes on.")],
+    protocol: Annotated[list[str] | None, typer.Option(help="P1, P2, ...; several may be given.")] = None,
+    subjects: Annotated[str, typer.Option(help="As 1-10 or 3,5,8.")] = "1-10",
+    seeds: Annotated[int, typer.Option(min=1)] = 2,
+    row: Annotated[list[str] | None, typer.Option(help="A row of the ablation; all by default.")] = None,
+    jobs: Annotated[int, typer.Option(min=1, help="Trials at a time.")] = 1,
+    json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Compare the methods on faces with known truth; can be killed and goes on where it was.
+
+    Example: rankfold evaluate --data extended_yale_b -o evaluation --protocol P1 --protocol P2 --jobs 2
+    """
+    from rankfold.experiments import ablation
+    from rankfold.experiments.faces import PROTOCOLS
+
+    voice, names = Voice(json, quiet), protocol or list(PROTOCOLS)
+    todo = ablation.cells(names, _numbers(subjects), seeds)
+    columns = TextColumn("trials"), BarColumn(), TimeElapsedColumn()
+    with Progress(*columns, console=errors, disable=voice.silent or not errors.is_terminal) as progress:
+        task = progress.add_task("trials", total=None)
+        for done, total in ablation.run(data, out / "log.jsonl", todo, row or list(ablation.ROWS), jobs):
+            progress.update(task, completed=done, total=total)
+    records = ablation.read_log(out / "log.jsonl")
+    page = ablation.page(records, names)
+    (out / "tables.md").write_text(page, encoding="utf-8")
+    voice.result(records, page)
+
+
+@app.command()
+def speed(
+    repeats: Annotated[int, typer.Option(min=1)] = 7,
+    jobs: Annotated[int, typer.Option(min=1, help="Threads.")] = 1,
+    json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Time an inner iteration of RASL and MeADMM, side by side.
+
+    Example: rankfold speed --repeats 11
+    """
+    from rankfold.experiments.speed import iteration_times
+
+    timings = iteration_times(repeats, jobs)
+    value = [{"shape": t.shape, "rasl_ms": t.rasl, "meadmm_ms": t.meadmm, "ratio": t.ratio} for t in timings]
+    lines = [f"{t.shape}: RASL {t.rasl:.2f} ms, MeADMM {t.meadmm:.2f} ms, ratio {t.ratio:.2f}" for t in timings]
+    Voice(json, quiet).result(value, "\n".join(lines))
+
+
+@app.command()
+def retest(
+    data: Annotated[Path, typer.Option(help="Folder with usps/usps.h5 and rasl/.")],
+    pairs: Annotated[int, typer.Option(min=1, help="Pairs of random starts.")] = 2,
+    json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Align digits and dummy heads from two random starts and print how far the answers differ (px).
+
+    Example: rankfold retest --data data
+    """
+    from rankfold.experiments.retest import retest_table
+
+    lines = list(retest_table(data, pairs))
+    Voice(json, quiet).result(lines, "\n".join(lines))
+
+
+@app.command()
+def windows(
+    data: Annotated[Path, typer.Option(help="Folder with windows and windows_occluded.")],
+    out: Annotated[Path, typer.Option("-o", "--out", help="Folder for the pictures.")],
+    jobs: Annotated[int, typer.Option(min=1, help="Threads.")] = 1,
+    json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Align the facade windows with RASL and MeADMM, clean and occluded, and write contact sheets.
+
+    Example: rankfold windows --data data -o pictures
+    """
+    from rankfold.experiments import windows as experiment
+    from rankfold.io import write_picture
+
+    photographs = experiment.read_windows(data)
+    out.mkdir(parents=True, exist_ok=True)
+    rows: list[dict[str, Any]] = []
+    for name, occluded in (("windows", False), ("windows_occluded", True)):
+        results = [experiment.run_windows(photographs, m, occluded, jobs) for m in ("rasl", "meadmm")]
+        write_picture(out / f"{name}.jpg", experiment.contact_sheet(results))
+        for result in results:
+            row = {"set": name, "method": result.method, "worst": float(result.scores.max()), "rank": result.rank}
+            if occluded:
+                row["changed"], row["all"] = experiment.occluded_recovery(photographs, result)
+            rows.append(row)
+    lines = [
+        f"{r['set']} {r['method']}: worst score {r['worst']:.2f}, rank {r['rank']}"
+        + (f", error on changed pixels {r['changed']:.4f}, on all {r['all']:.4f}" if "changed" in r else "")
+        for r in rows
+    ]
+    Voice(json, quiet).result(rows, "\n".join(lines))
+
+
+def _numbers(text: str) -> list[int]:
+    """1-3,7 -> [1, 2, 3, 7]."""
+    try:
+        parts = [part.split("-") for part in text.split(",")]
+        return [n for part in parts for n in range(int(part[0]), int(part[-1]) + 1)]
+    except ValueError as error:
+        raise typer.BadParameter(f"{text!r} is not a list of numbers like 1-10 or 3,5,8") from error
