@@ -13,12 +13,12 @@ from rankfold.stack import Frame
 
 FRAME_PIXELS = 2**16  # of a frame that is chosen by default: 256 x 256
 BATCH_VALUES = 2**24  # values (pictures x pixels x channels) of such a batch
-BASE_BYTES = 330e6  # interpreter, libraries and compiled kernels
+BASE_BYTES = 250e6  # interpreter, libraries and compiled kernels
 
-# Outer iterations that a stage usually takes, for estimates only; the decomposition counts as one long iteration.
-TYPICAL = {"coarse": 12, "features": 12, "pixels": 8}
-INNER = 45  # iterations of the inner solver in one outer iteration
-LAST = 60  # of the last decomposition
+# What a stage usually takes, for estimates only: outer iterations, and inner ones in each of them.
+TYPICAL = {"coarse": 8, "features": 8, "pixels": 6}
+INNER = {"coarse": 25, "features": 25, "pixels": 45}
+LAST = 60  # inner iterations of the last decomposition
 
 
 @dataclass(frozen=True)
@@ -45,13 +45,15 @@ def plan(images: int, frame: Frame, channels: int = 1, method: str = "meadmm", f
     chosen, p = get_method(method), get_family(family).size
     m = frame.height * frame.width
     values = images * m
-    guide = 3 if chosen.features else 1  # grey, contrast features, blurred
-    # per value of the grey frame: sources and their splines; D, Q, X, A, E, Y, Φ twice (problem and slabs)
-    memory = BASE_BYTES + 8 * values * (3 * channels + 2 * guide + max(2 * p + 14, 17 * channels) * 1.1)
-    outer = sum(TYPICAL[stage] for stage in TYPICAL if chosen.moves and (stage == "pixels" or chosen.features))
+    # doubles a grey pixel, fitted to measured peaks: while aligning D, Q and copies, in the last decomposition all
+    # of D, X, A, E, Y, Φ and the results in every channel
+    doubles = max((2 * p + 15 + 3 * channels) if chosen.moves else 0, 17 * channels + 2)
+    memory = BASE_BYTES + 1.05 * 8 * values * doubles
+    stages = [stage for stage in TYPICAL if chosen.moves and (stage == "pixels" or chosen.features)]
     grey, colour = (_iteration(images, m * c, p) for c in (1, channels))
     sampling = 2e-7 * values * (p + 6)
-    seconds = outer * (INNER * grey + sampling) + LAST * colour * (1.4 if chosen.projector else 3)
+    seconds = sum(TYPICAL[stage] * (INNER[stage] * grey + sampling) for stage in stages)
+    seconds += LAST * colour * (1.4 if chosen.projector else 3)
     return Plan(images, frame, channels, method, family, memory, seconds)
 
 
@@ -68,4 +70,4 @@ def _flops(size: int = 256) -> float:
     began = time.perf_counter()
     for _ in range(4):
         a @ a
-    return float(4 * 2 * size**3 / max(time.perf_counter() - began, 1e-6)) / 3  # a third of it in practice
+    return float(4 * 2 * size**3 / max(time.perf_counter() - began, 1e-6)) / 1.4  # of which we get most

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -201,7 +202,8 @@ def _share(sparse: Array, span: float) -> Floats:
 
 def _title(run: Run) -> str:
     """What was aligned."""
-    return str(run.config.get("title") or run.config["input"].get("path") or run.path.name)
+    given = run.config.get("title") or Path(run.config["input"].get("path", run.path)).name
+    return str(given)
 
 
 def _time(run: Run) -> list[tuple[str, str]]:
