@@ -1,5 +1,6 @@
 """Align misaligned, unevenly lit, partly hidden pictures of one thing: transforms, clean pictures, error maps."""
 
+from importlib import import_module
 from typing import Any
 
 from rankfold.align import METHODS, align, decompose
@@ -13,14 +14,15 @@ from rankfold.status import InnerRecord, OuterRecord, Status, Trace
 __version__ = "0.1.0"
 
 _ESTIMATORS = ("RASL", "MeADMM", "RobustPCA")
+_ROOMS = ("datasets", "io", "metrics", "report", "runs")
 
 
 def __getattr__(name: str) -> Any:
-    """Import the estimators when they are asked for: scikit-learn takes a second to load."""
+    """Import estimators and the further rooms when they are asked for: scikit-learn alone takes a second to load."""
     if name in _ESTIMATORS:
-        from rankfold import estimators
-
-        return getattr(estimators, name)
+        return getattr(import_module("rankfold.estimators"), name)
+    if name in _ROOMS:
+        return import_module(f"rankfold.{name}")
     raise AttributeError(f"module 'rankfold' has no attribute {name!r}")
 
 

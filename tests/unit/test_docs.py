@@ -3,20 +3,38 @@
 import doctest
 import importlib
 import re
+import shlex
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
+
+from rankfold.cli import app
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+BLOCK = re.compile(r"^```(python|console)\n(.*?)^```", re.DOTALL | re.MULTILINE)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
-def test_python_blocks_run(page, tmp_path, monkeypatch):
+def test_code_runs(page, tmp_path, monkeypatch):
+    """Python blocks and commands, in the order of the page, in an empty folder."""
     monkeypatch.chdir(tmp_path)
+    text = page.read_text(encoding="utf-8")
+    blocks = BLOCK.findall(text)
     space = {}
-    for block in re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL):
-        exec(compile(block, page.name, "exec"), space)
+    for kind, body in blocks:
+        if kind == "python":
+            exec(compile(body, page.name, "exec"), space)
+        else:
+            for line in body.splitlines():
+                assert line.startswith("$ rankfold "), line
+                if " data/" in line:
+                    continue  # on real pictures: tests/recovery/test_real_pictures.py
+                outcome = CliRunner().invoke(app, shlex.split(line)[2:])
+                assert outcome.exit_code == 0, (line, outcome.output)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
@@ -33,6 +51,14 @@ def test_docstring_examples(name):
     outcome = doctest.testmod(importlib.import_module(name))
     assert outcome.attempted > 2
     assert outcome.failed == 0
+
+
+def test_the_site_builds_without_a_warning(tmp_path):
+    words = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(tmp_path / "site")]
+    outcome = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert outcome.returncode == 0, outcome.stderr
+    pages = {p.relative_to(ROOT / "docs").with_suffix("").as_posix() for p in (ROOT / "docs").rglob("*.md")}
+    assert all((tmp_path / "site" / ("" if page == "index" else page) / "index.html").is_file() for page in pages)
 
 
 def test_names_in_the_symbol_table_exist():

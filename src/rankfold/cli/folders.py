@@ -74,6 +74,8 @@ def apply(
 def report(
     run: RunFolder,
     out: Annotated[Path | None, typer.Option("-o", "--out", help="Another file than RUN/report.html.")] = None,
+    sheet: Annotated[Path | None, typer.Option(help="Write a picture of some rows instead: sheet.png.")] = None,
+    columns: Annotated[int, typer.Option(min=1, help="Pictures on the sheet.")] = 10,
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -81,9 +83,9 @@ def report(
 
     Example: rankfold report run
     """
-    from rankfold.report import write_report
+    from rankfold.report import write_report, write_sheet
 
-    path = write_report(run, out)
+    path = write_report(run, out) if sheet is None else write_sheet(run, sheet, columns)
     Voice(json, quiet).result({"report": str(path)}, str(path))
 
 

@@ -1,0 +1,178 @@
+"""The report in a real browser, from disk, with the network blocked."""
+
+import shutil
+import time
+
+import numpy as np
+import pytest
+
+import rankfold as rf
+from rankfold import runs, storage
+from rankfold.datasets import rendered_heads
+from rankfold.report import write_report
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+DRIVER = shutil.which("chromedriver")
+FLAGS = [
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--hide-scrollbars",
+    "--host-resolver-rules=MAP * ~NOTFOUND",
+]
+
+pytestmark = pytest.mark.skipif(
+    not (CHROMIUM and DRIVER), reason="needs Chromium and chromedriver; on Debian: apt install chromium chromium-driver"
+)
+HOSTILE = "<img src=x onerror=alert(1)>.png"
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory):
+    """A report on twelve heads with hostile names."""
+    heads = rendered_heads(12, occluded=0.3, seed=2)
+    names = [HOSTILE, "</script><b>.png", *(f"head {k}.png" for k in range(2, 12))]
+    stack = rf.Stack.of(heads.images, names=names)
+    result = rf.align(stack, method="rasl", frame=heads.frame, init=heads.start)
+    folder = tmp_path_factory.mktemp("report") / "run"
+    with storage.whole_or_nothing(folder) as draft:
+        config = {"title": "<i>twelve</i> & heads", "command": "rankfold align '<x>'", "seconds": 1.0}
+        runs.fill(draft, result, stack, None, config)
+    return write_report(folder), result
+
+
+@pytest.fixture(scope="module")
+def browser():
+    from selenium import webdriver
+
+    options = webdriver.ChromeOptions()
+    options.binary_location = CHROMIUM
+    for flag in FLAGS:
+        options.add_argument(flag)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
+    driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(DRIVER))
+    driver.execute_cdp_cmd("Network.enable", {})
+    driver.execute_cdp_cmd(
+        "Network.emulateNetworkConditions",
+        {"offline": True, "latency": 0, "downloadThroughput": 0, "uploadThroughput": 0},
+    )
+    yield driver
+    driver.quit()
+
+
+@pytest.fixture(params=[1280, 400])
+def opened(browser, page, request):
+    """The page at two widths; no console error and no request may be left when a test ends."""
+    size = {"width": request.param, "height": 900, "deviceScaleFactor": 1, "mobile": request.param < 500}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+    browser.get_log("performance")
+    browser.get(page[0].as_uri())
+    yield browser
+    assert browser.get_log("browser") == []
+    asked = [entry["message"] for entry in browser.get_log("performance") if "requestWillBeSent" in entry["message"]]
+    assert not [message for message in asked if '"url":"http' in message]
+
+
+def one(browser, selector):
+    return browser.find_element("css selector", selector)
+
+
+def cards(browser):
+    return browser.find_elements("css selector", ".card")
+
+
+def names(browser):
+    return [card.find_element("css selector", ".name").get_attribute("textContent") for card in cards(browser)]
+
+
+def press(browser, *keys):
+    from selenium.webdriver import ActionChains
+
+    ActionChains(browser).send_keys(*keys).perform()
+
+
+def test_numbers_first_nothing_wider_than_the_screen_names_escaped(opened, page):
+    assert one(opened, "h1").text == "<i>twelve</i> & heads"
+    assert "converged" in one(opened, "#status").text or "stopped at" in one(opened, "#status").text
+    facts = one(opened, ".facts").text
+    assert "pictures\n12" in facts
+    width = opened.execute_script("return [document.documentElement.scrollWidth, window.innerWidth]")
+    assert width[0] <= width[1]
+    assert HOSTILE in names(opened)
+    assert "rankfold align '<x>'" in one(opened, "#command").text
+    assert len(opened.find_elements("css selector", ".plots svg")) == 4
+
+
+def test_worst_first_and_sorting(opened, page):
+    scores = page[1].scores
+    expected = [page[1].names[i] for i in np.argsort(-scores, kind="stable")]
+    assert names(opened) == expected
+    opened.execute_script(
+        "const s = arguments[0]; s.value = 'index'; s.dispatchEvent(new Event('change'))", one(opened, "#sort")
+    )
+    assert names(opened) == list(page[1].names)
+
+
+def test_a_picture_opens_slides_and_shows_its_frame(opened):
+    from selenium.webdriver.common.keys import Keys
+
+    assert not one(opened, "dialog").is_displayed()
+    cards(opened)[0].click()
+    assert one(opened, "dialog").is_displayed()
+    before = one(opened, "#over").value_of_css_property("clip-path")
+    slider = one(opened, "#slider")
+    slider.send_keys(Keys.ARROW_RIGHT * 10)
+    assert slider.get_attribute("value") == "60"
+    assert one(opened, "#over").value_of_css_property("clip-path") != before
+    corners = one(opened, "#outline").get_attribute("points").split()
+    assert len(corners) == 4
+    assert all(-0.5 < float(v) < 1.5 for corner in corners for v in corner.split(","))
+    tile = one(opened, "#under").value_of_css_property("background-image")
+    assert tile.startswith('url("blob:')
+    one(opened, "#close").click()
+    assert not one(opened, "dialog").is_displayed()
+
+
+def test_the_keyboard_is_enough(opened):
+    from selenium.webdriver.common.keys import Keys
+
+    opened.execute_script("arguments[0].focus()", cards(opened)[2])
+    press(opened, Keys.ENTER)
+    assert one(opened, "dialog").is_displayed()
+    first = one(opened, "#large-name").text
+    press(opened, Keys.ARROW_RIGHT)
+    assert one(opened, "#large-name").text != first
+    press(opened, Keys.ARROW_LEFT)
+    assert one(opened, "#large-name").text == first
+    press(opened, Keys.ESCAPE)
+    time.sleep(0.2)
+    assert not one(opened, "dialog").is_displayed()
+    assert opened.execute_script("return document.activeElement.className").startswith("card")
+
+
+def test_pictures_are_really_drawn(opened):
+    """A screenshot of one card has the contrast of a face, not of an empty box."""
+    import io
+
+    from PIL import Image
+
+    shot = np.asarray(Image.open(io.BytesIO(cards(opened)[-1].screenshot_as_png)).convert("L"), dtype=float)
+    assert shot[10:80, 10:80].std() > 20
+
+
+def test_dark_takes_the_page_and_the_plots_along(opened):
+    dark = [{"name": "prefers-color-scheme", "value": "dark"}]
+    opened.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": dark})
+    paper = one(opened, "body").value_of_css_property("background-color")
+    ink = one(opened, ".plots svg text").value_of_css_property("fill")
+    opened.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
+
+    def brightness(text):
+        return sum(float(v) for v in text[text.index("(") + 1 : -1].split(",")[:3])
+
+    assert brightness(paper) < 150 < 500 < brightness(ink)

@@ -1,0 +1,106 @@
+"""The report's data and file, without a browser."""
+
+import json
+import re
+
+import numpy as np
+import pytest
+
+import rankfold as rf
+from rankfold import runs, storage
+from rankfold.io import read_picture
+from rankfold.report import write_report, write_sheet
+from rankfold.report.data import report_data, signed_colours
+from rankfold.report.page import sheets
+
+
+@pytest.fixture(scope="module")
+def run(heads, aligned, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("report") / "run"
+    stack = rf.Stack.of(heads.images, names=aligned.names)
+    with storage.whole_or_nothing(folder) as draft:
+        runs.fill(draft, aligned, stack, None, {"command": "rankfold align x", "seconds": 200.0})
+    return runs.open_run(folder)
+
+
+def test_the_data_are_those_of_the_result(run, aligned):
+    data = report_data(run)
+    assert [card.name for card in data.cards] == list(aligned.names)
+    np.testing.assert_allclose([card.score for card in data.cards], aligned.scores)
+    assert dict(data.facts)["rank"] == str(aligned.rank)
+    assert dict(data.facts)["time"] == "3.3 min"
+    spectrum = data.spectra["low-rank"]
+    assert (spectrum > 1e-6 * spectrum[0]).sum() == aligned.rank
+    # the outline of the frame on the picture, as shares of it
+    corners = aligned.apply_points(aligned.frame.corners)[3]
+    h, w = aligned.source_shapes[3]
+    np.testing.assert_allclose(np.array(data.cards[3].outline) * [w, h] - 0.5, corners)
+
+
+def test_one_file_that_loads_nothing(run):
+    text = write_report(run).read_text(encoding="utf-8")
+    assert not re.search(r"""(?:src|href)=["']?(?!data:)[a-z]+:""", text)
+    assert 'http-equiv="Content-Security-Policy" content="default-src \'none\'' in text
+    payload = json.loads(re.search(r'id="payload">(.*?)</script>', text, re.DOTALL)[1])
+    assert len(payload["cards"]) == 8
+
+
+def test_the_same_run_gives_the_same_page(run):
+    assert write_report(run).read_bytes() == write_report(run).read_bytes()
+
+
+def test_sprites_hold_every_tile_at_its_place():
+    import base64
+    import io
+
+    from PIL import Image
+
+    tiles = [np.full((10 + k % 3, 20, 3), 8 * k, np.uint8) for k in range(30)]
+    packed = sheets(tiles, side=40, per_sheet=12)
+    assert len(packed["uris"]) == 3
+    width, height = packed["box"]
+    for k in (0, 11, 12, 29):
+        data = base64.b64decode(packed["uris"][k // 12].split(",")[1])
+        sheet = np.asarray(Image.open(io.BytesIO(data)).convert("RGB"), dtype=int)
+        place = k % 12
+        top, left = place // packed["columns"] * height, place % packed["columns"] * width
+        assert abs(sheet[top + 4, left + 10].mean() - 8 * k) < 12
+    assert packed["sizes"][2] == [20, 12]
+
+
+def test_hundreds_of_pictures_stay_small():
+    tiles = [np.full((120, 160, 3), k % 255, np.uint8) for k in range(400)]
+    packed = sheets(tiles, side=88, per_sheet=100)
+    assert len(packed["uris"]) == 4
+    assert packed["box"] == [88, 66]
+
+
+def test_a_contact_sheet_has_a_row_for_every_kind(run, tmp_path):
+    path = write_sheet(run, tmp_path / "sheet.png", columns=5, side=60)
+    sheet = read_picture(path)
+    rows, width = 4, 5
+    assert sheet.shape[0] >= rows * 50
+    assert sheet.shape[1] >= width * 50
+    assert sheet.std() > 20
+
+
+def test_errors_have_a_sign():
+    colours = signed_colours(np.array([[-1.0, 0.0, 1.0]]), 1.0).astype(int)
+    assert colours[0, 0, 2] > colours[0, 0, 0]
+    assert colours[0, 2, 0] > colours[0, 2, 2]
+    assert len(set(colours[0, 1])) == 1
+
+
+def test_without_the_extra_it_says_what_to_install(run, monkeypatch):
+    import builtins
+
+    plain = builtins.__import__
+
+    def missing(name, *args, **kwargs):
+        if name.startswith(("jinja2", "matplotlib")):
+            raise ImportError(name)
+        return plain(name, *args, **kwargs)
+
+    monkeypatch.setattr(builtins, "__import__", missing)
+    with pytest.raises(rf.InputError, match=r"pip install rankfold\[report\]"):
+        write_report(run)
