@@ -111,7 +111,7 @@ class TestRaslReader:
         with pytest.raises(rf.FormatError, match="no picture a"):
             read_rasl(tmp_path)
         (tmp_path / "a.png").write_bytes(b"nonsense")
-        with pytest.raises(rf.FormatError, match=r"a.png cannot be read as a picture"):
+        with pytest.raises(rf.FormatError, match=r"a.png is not a picture"):
             read_rasl(tmp_path)
         (tmp_path / "a.png").unlink()
         folder = self.folder(tmp_path, [np.ones((2, 2)), np.ones((2, 3))])

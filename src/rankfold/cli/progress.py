@@ -35,7 +35,7 @@ class Watcher:
     """Shows a run while it goes on; an observer of the solver. The first Ctrl-C asks it to end, the second ends it."""
 
     def __init__(self, silent: bool, stages: tuple[str, ...] = tuple(TYPICAL)) -> None:
-        columns = SpinnerColumn(), TextColumn("{task.description}"), BarColumn(20), TimeElapsedColumn(), Remaining()
+        columns = SpinnerColumn(), TextColumn("{task.description}"), BarColumn(12), TimeElapsedColumn(), Remaining()
         self.progress = Progress(*columns, console=errors, disable=silent or not errors.is_terminal, transient=True)
         self.task = self.progress.add_task("reading", total=None)
         self.stop = False
@@ -100,6 +100,6 @@ class Watcher:
             before += DECOMPOSITION * min(inner / LAST, 0.95)
         outer = f" {self._within + (inner > 0)}" if self._stage in self.stages else ""
         parts = [f"{self._stage or 'first linearisation'}{outer}", f"inner {inner:3d}", self._objective]
-        parts += [f"{self._apart} stand apart"] if self._apart else []
+        parts += [f"{self._apart} apart"] if self._apart else []
         self.progress.update(self.task, description=" · ".join(p for p in parts if p), completed=before, total=total)
         self._drawn = time.monotonic()
