@@ -11,6 +11,7 @@ import csv
 import json
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -24,10 +25,10 @@ from rankfold.align.methods import start_transforms
 from rankfold.align.plan import default_reduction
 from rankfold.crop import crop_to_common
 from rankfold.errors import FormatError, InputError
-from rankfold.families import Floats
+from rankfold.families import Floats, shift
 from rankfold.io import Source, write_pictures
 from rankfold.result import Alignment, Decomposition, load
-from rankfold.stack import Frame, Points, Stack, rescaling
+from rankfold.stack import Frame, Points, Stack
 from rankfold.status import Trace
 from rankfold.warp.sampling import source_pixels_per_pixel
 
@@ -80,6 +81,7 @@ def choose(
         if frame is None:
             k = reduction or default_reduction(len(source), round(height), round(width), source.channels)
             return Choice(Frame(round(height) // k, round(width) // k), k, init)
+        Frame(*frame)  # refuses what is no size
         k = reduction or max(int(min(height / frame[0], width / frame[1])), 1)
         return Choice(Frame(*frame), k, init)
     if init.lower().endswith(".csv"):
@@ -103,14 +105,16 @@ def transforms_of(earlier: Alignment, source: Source, frame: Frame, path: str) -
     missing = [name for name in source.names if name not in known]
     if missing:
         raise InputError(f"{path} has no transform for {missing[0]}; use a run over the same pictures, by name")
-    finer = rescaling(np.array(earlier.frame.shape[::-1]) / frame.shape[::-1])
+    # one scale, so that a similarity stays one; the frames share their middle and, about, their area
+    scale = float(np.sqrt(np.prod(earlier.frame.shape) / np.prod(frame.shape)))
+    finer = shift(earlier.frame.centre) @ np.diag([scale, scale, 1.0]) @ shift(-frame.centre)
     return np.stack([known[name] @ finer for name in source.names])
 
 
 def read_points_csv(path: str, names: tuple[str, ...]) -> Points:
     """Points as rows ``name,x1,y1,x2,y2,...`` and one row named ``frame`` with their places in the frame."""
     try:
-        with Path(path).open(newline="", encoding="utf-8") as file:
+        with Path(path).open(newline="", encoding="utf-8-sig") as file:
             rows = [row for row in csv.reader(file) if row and row[0].strip().lower() != "name"]
         table = {row[0].strip(): np.array([float(v) for v in row[1:]]).reshape(-1, 2) for row in rows}
     except OSError as error:
@@ -144,7 +148,8 @@ def run_align(
     stack = source.stack(choice.reduction, options.get("dtype", np.float64), reading)
     result = align(stack, frame=choice.frame, init=choice.init, **options)
     if crop:
-        result = crop_to_common(result)
+        with suppress(InputError):  # nothing in common: better the whole frame than nothing
+            result = crop_to_common(result)
     fill(draft, result, stack, source, config)
     return result
 
@@ -172,7 +177,14 @@ def run_decompose(
     )
     result = decompose(values, **options)
     units = stack.units.reshape(-1, *([1] * (values.ndim - 1)))
-    result = replace(result, low_rank=result.low_rank * units, sparse=result.sparse * units)
+    unit = float(stack.units.max())
+    result = replace(
+        result,
+        low_rank=result.low_rank * units,
+        sparse=result.sparse * units,
+        singular_values=unit * result.singular_values,
+        objective=unit * result.objective,
+    )
     fill(draft, result, stack, source, config)
     return result
 
@@ -194,7 +206,7 @@ def fill(
         described |= {"left_out": list(source.left_out)}
     result.save_into(draft)
     whole = {**config, "input": {**config.get("input", {}), **described}}
-    (draft / "config.toml").write_text(tomli_w.dumps(_plain(whole)), encoding="utf-8")
+    (draft / "config.toml").write_text(tomli_w.dumps(_plain(whole)), encoding="utf-8", errors="replace")
     with (draft / "trace.jsonl").open("w", encoding="utf-8") as file:
         file.writelines(json.dumps(line) + "\n" for line in trace_lines(result.trace))
     copies: dict[str, Any] = {f"{k:06d}": copy for k, copy in enumerate(small_copies(stack))}

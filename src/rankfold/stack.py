@@ -154,17 +154,24 @@ class Stack:
         """Several stacks, reduced alike, as one."""
         if len({part.reduction for part in parts}) > 1:
             raise InputError("stacks that were reduced by different factors cannot be joined")
+        sources = [s for part in parts for s in part.sources]
+        units = np.concatenate([part.units for part in parts])
+        # floats have a power of two each; all of them get the largest, as they would in one call of Stack.of
+        floats = np.log2(units) % 1 == 0
+        common = units[floats].max(initial=0.0)
+        for k in np.flatnonzero(floats & (units != common)):
+            sources[k], units[k] = sources[k] * sources[k].dtype.type(units[k] / common), common
         return cls(
-            tuple(s for part in parts for s in part.sources),
+            tuple(sources),
             tuple(m for part in parts for m in part.masks),
             tuple(name for part in parts for name in part.names),
-            np.concatenate([part.units for part in parts]),
+            units,
             parts[0].reduction,
             tuple(shape for part in parts for shape in part.originals),
         )
 
     def reduced(self, factor: int) -> Stack:
-        """The same pictures, ``factor`` times coarser: means over squares of pixels, missing where one of them is.
+        """The same pictures, ``factor`` times coarser: means over the usable pixels of squares, missing where few are.
 
         Transforms still refer to the originals: :func:`rankfold.align` takes and returns them in their coordinates.
         """
@@ -175,8 +182,11 @@ class Stack:
         for source, name in zip(self.sources, self.names, strict=True):
             if min(source.shape[:2]) < 4 * factor:
                 raise InputError(f"{name} is {source.shape[0]}x{source.shape[1]}, too small to be reduced by {factor}")
-        masks = tuple(np.asarray(_squares(m, factor).all(axis=(1, 3))) for m in self.masks)
-        sources = tuple(_squares(s, factor).mean(axis=(1, 3), dtype=s.dtype) for s in self.sources)
+        parts = [_coarser(s, m, factor) for s, m in zip(self.sources, self.masks, strict=True)]
+        sources, masks = tuple(p[0] for p in parts), tuple(p[1] for p in parts)
+        for mask, name in zip(masks, self.names, strict=True):
+            if not mask.any():
+                raise InputError(f"nothing is left of {name} when it is reduced by {factor}: too much of it is masked")
         return Stack(sources, masks, self.names, self.units, self.reduction * factor, tuple(self.original_shapes))
 
     @property
@@ -250,6 +260,18 @@ def rescaling(factor: Floats) -> Floats:
     """Matrix (3, 3) between the pixel centres of one field of view at two resolutions; factor as (x, y)."""
     half = np.full(2, 0.5)
     return shift(-half) @ np.diag([*factor, 1.0]) @ shift(half)
+
+
+def _coarser(source: npt.NDArray[Any], mask: Bools, factor: int) -> tuple[npt.NDArray[Any], Bools]:
+    """Means over the usable pixels of squares, and the squares of which at least half can be used."""
+    if mask.all():
+        values = _squares(source, factor).mean(axis=(1, 3), dtype=source.dtype)
+        return values, np.ones(values.shape[:2], dtype=bool)
+    count = _squares(mask, factor).sum(axis=(1, 3))
+    seen = np.where(mask if source.ndim == 2 else mask[..., None], source, 0)
+    total = _squares(seen, factor).sum(axis=(1, 3), dtype=source.dtype)
+    values = total / np.maximum(count if source.ndim == 2 else count[..., None], 1).astype(source.dtype)
+    return values, np.asarray(2 * count >= factor * factor)
 
 
 def _squares(array: npt.NDArray[Any], factor: int) -> npt.NDArray[Any]:

@@ -21,6 +21,7 @@ from rankfold.errors import FormatError, InputError, WriteError
 
 FORMAT = "rankfold-result"
 FORMAT_VERSION = 1
+MARK = ".rankfold"  # in a folder that was written here and holds no result
 DAMAGED = (zipfile.BadZipFile, zlib.error)
 
 
@@ -28,13 +29,11 @@ DAMAGED = (zipfile.BadZipFile, zlib.error)
 def whole_or_nothing(path: str | Path, overwrite: bool = False) -> Iterator[Path]:
     """A folder that appears at ``path`` when the block ends well, and not at all otherwise.
 
-    It is filled beside its place and then renamed. With ``overwrite`` a folder that is there gives way at the very end.
+    It is filled beside its place and then renamed. With ``overwrite`` a folder that rankfold wrote gives way at the
+    very end; nothing else is ever replaced.
     """
     target = Path(path)
-    if target.exists() and not overwrite:
-        raise InputError(
-            f"{target} exists already; choose another name, remove it first, or overwrite it (--overwrite)"
-        )
+    _check_place(target, overwrite)
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         draft = Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=target.parent))
@@ -44,12 +43,15 @@ def whole_or_nothing(path: str | Path, overwrite: bool = False) -> Iterator[Path
         ) from error
     try:
         yield draft
+        if not (draft / "result.json").exists():
+            (draft / MARK).touch()
         draft.chmod(0o777 & ~_umask())
         if target.exists():
-            old = Path(tempfile.mkdtemp(prefix=f".{target.name}-old-", dir=target.parent))
-            target.rename(old / "it")
-            draft.rename(target)
-            shutil.rmtree(old, ignore_errors=True)
+            if not overwrite:  # somebody else was quicker
+                kept = _free_name(target)
+                draft.rename(kept)
+                raise WriteError(f"{target} appeared while this was computed; the result is in {kept}")
+            _swap(draft, target)
         else:
             draft.rename(target)
     except OSError as error:
@@ -62,6 +64,40 @@ def whole_or_nothing(path: str | Path, overwrite: bool = False) -> Iterator[Path
     except BaseException:
         shutil.rmtree(draft, ignore_errors=True)
         raise
+
+
+def _check_place(target: Path, overwrite: bool) -> None:
+    """Refuse to replace anything but a folder that was written here."""
+    if not target.exists():
+        return
+    if not overwrite:
+        raise InputError(
+            f"{target} exists already; choose another name, or replace it with overwrite=True (--overwrite)"
+        )
+    ours = target.is_dir() and ((target / MARK).exists() or (target / "result.json").exists())
+    if not ours and not (target.is_dir() and not any(target.iterdir())):
+        raise InputError(
+            f"{target} was not written by rankfold and is not replaced; choose another name or remove it yourself"
+        )
+
+
+def _swap(draft: Path, target: Path) -> None:
+    """Put the draft in the place of an older folder, which stays if that fails."""
+    old = Path(tempfile.mkdtemp(prefix=f".{target.name}-old-", dir=target.parent))
+    try:
+        target.rename(old / "it")
+        try:
+            draft.rename(target)
+        except BaseException:
+            (old / "it").rename(target)
+            raise
+    finally:
+        shutil.rmtree(old, ignore_errors=True)
+
+
+def _free_name(target: Path) -> Path:
+    """The first of NAME-2, NAME-3, ... that is not taken."""
+    return next(p for k in range(2, 10_000) if not (p := target.with_name(f"{target.name}-{k}")).exists())
 
 
 def fill(folder: Path, kind: str, facts: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]]) -> None:

@@ -149,6 +149,11 @@ def test_the_keyboard_is_enough(opened):
     assert one(opened, "#large-name").text != first
     press(opened, Keys.ARROW_LEFT)
     assert one(opened, "#large-name").text == first
+    for _ in range(12):  # past the last one and back
+        press(opened, Keys.ARROW_RIGHT)
+    last = one(opened, "#large-name").text
+    press(opened, Keys.ARROW_LEFT)
+    assert one(opened, "#large-name").text != last
     press(opened, Keys.ESCAPE)
     time.sleep(0.2)
     assert not one(opened, "dialog").is_displayed()

@@ -4,6 +4,7 @@ import json
 import os
 import re
 import shlex
+import shutil
 import signal
 import subprocess
 import sys
@@ -82,7 +83,7 @@ class TestTables:
         assert run(name, "--quiet").stdout == ""
 
     def test_a_generated_set_is_written(self, folder):
-        assert len(list((folder / "views").iterdir())) == 6
+        assert len(list((folder / "views").glob("*.png"))) == 6
         run("datasets", "textures", "-o", "views", code=1)
         run("datasets", "usps", "-o", "x", code=2)
         assert "-o FOLDER" in " ".join(run("datasets", "textures", code=2).output.replace("│", " ").split())
@@ -214,8 +215,19 @@ class TestApplyReportExport:
         for picture, aligned, valid in zip(ours.pictures(), result.aligned, result.valid, strict=True):
             np.testing.assert_allclose(picture.values[valid], np.clip(aligned[valid], 0, 255), atol=0.51)
 
+    def test_apply_goes_by_name(self, finished, tmp_path):
+        shutil.copytree(finished / "views", tmp_path / "views")
+        (tmp_path / "views" / "002.png").rename(tmp_path / "views" / "zzz.png")
+        text = run("apply", finished / "run", tmp_path / "views", "-o", tmp_path / "out", code=1).stderr
+        assert "zzz.png is not among the pictures" in text
+        for k, path in enumerate(sorted((tmp_path / "views").glob("*.png"))):
+            path.rename(path.with_name(f"other{k}.png"))
+        run("apply", finished / "run", tmp_path / "views", "-o", tmp_path / "out")  # all others: by order
+
     def test_apply_wants_as_many_pictures(self, finished, tmp_path):
         run("datasets", "textures", "-o", tmp_path / "few", "--images", 3)
+        for path in (tmp_path / "few").glob("*.png"):
+            path.rename(path.with_name(f"few-{path.name}"))
         text = run("apply", finished / "run", tmp_path / "few", "-o", tmp_path / "out", code=1).stderr
         assert "3 pictures" in text
         assert "8 transforms" in text
@@ -247,6 +259,15 @@ class TestDecompose:
         assert np.median(error[hidden]) < 0.02
         assert (tmp_path / "run" / "report.html").exists()
         run("apply", "run", "street", "-o", "x", code=1)
+
+    def test_a_plan_and_a_coarser_reading_of_much_data(self, tmp_path, monkeypatch):
+        monkeypatch.chdir(tmp_path)
+        np.lib.format.open_memmap("much.npy", mode="w+", dtype=np.uint8, shape=(120, 600, 800)).flush()
+        outcome = run("decompose", "much.npy", "--plan", "--json")
+        value = json.loads(outcome.stdout)
+        assert value["reduction"] == 2
+        assert value["frame"] == [300, 400]
+        assert value["memory_bytes"] < 4e9
 
     def test_different_sizes_or_one_picture_cannot(self, folder):
         write_picture(folder / "views" / "other.png", np.zeros((50, 40)))
@@ -291,20 +312,35 @@ class TestBadInput:
         assert rf.load("a").low_rank.shape == (7, 68, 68)
 
     def test_the_output_exists(self, folder):
-        Path("run").mkdir()
-        Path("run/mine.txt").write_text("precious")
+        run("align", "views", "-o", "run", "--no-report", "--no-pictures", *QUICK)
         assert "run exists already" in run("align", "views", "-o", "run", *QUICK, code=1).stderr
-        assert Path("run/mine.txt").read_text() == "precious"
-        run("align", "views", "-o", "run", "--overwrite", "--no-report", "--no-pictures", *QUICK)
-        assert rf.load("run").method == "rasl"
+        run("align", "views", "-o", "run", "--overwrite", "--no-report", "--no-pictures", "-m", "rpca")
+        assert rf.load("run").method == "rpca"
         assert not [p for p in folder.iterdir() if p.name.startswith(".")]
 
+    @pytest.mark.parametrize("what", ["folder", "file"])
+    def test_nothing_but_a_run_is_ever_replaced(self, folder, what):
+        if what == "folder":
+            Path("mine").mkdir()
+            Path("mine/notes.txt").write_text("precious")
+        else:
+            Path("mine").write_text("precious")
+        outcome = run("align", "views", "-o", "mine", "--overwrite", *QUICK, code=1)
+        assert "mine was not written by rankfold" in outcome.stderr
+        assert (Path("mine/notes.txt") if what == "folder" else Path("mine")).read_text() == "precious"
+
+    def test_the_pictures_themselves_are_never_replaced(self, folder):
+        for target in ("views", "."):
+            run("align", "views", "-o", target, "--overwrite", *QUICK, code=2)
+        run("align", "views", "-o", "run", "--no-report", *QUICK)
+        run("align", "run/low_rank", "-o", "run", "--overwrite", *QUICK, code=2)
+        assert len(list(Path("views").glob("*.png"))) == 6
+
     def test_a_failed_run_keeps_what_overwrite_would_replace(self, folder):
-        Path("run").mkdir()
-        Path("run/mine.txt").write_text("precious")
+        run("align", "views", "-o", "run", "--no-report", "--no-pictures", *QUICK)
         Path("views/liar.png").write_text("hello")
         run("align", "views", "-o", "run", "--overwrite", *QUICK, code=1)
-        assert Path("run/mine.txt").read_text() == "precious"
+        assert len(rf.load("run").names) == 6
 
     def test_the_output_cannot_be_written(self, folder, monkeypatch):
         Path("file").write_text("not a folder")
@@ -336,6 +372,9 @@ class TestBadInput:
             (("-t", "affin"), "did you mean affine"),
             (("--projector", "regresion"), "did you mean regression"),
             (("--frame", "big"), "is not a size"),
+            (("--gauge", "foo"), "--gauge foo is unknown"),
+            (("--channels", "both"), "unknown channels"),
+            (("--rank-surrogate", "nuklear"), "did you mean nuclear"),
         ):
             assert hint in " ".join(run("align", "views", *words, code=2).output.replace("│", " ").split())
 
@@ -353,7 +392,7 @@ class TestBadInput:
 
         monkeypatch.setattr(Watcher, "__call__", interrupting)
         outcome = run("align", "views", "-o", "run", "-m", "rasl", "--no-report", code=130)
-        assert "--init run" in outcome.stderr
+        assert "rankfold align views --out run-2 --method rasl --init run --no-report" in outcome.stderr
         result = rf.load("run")
         assert result.status is rf.Status.STOPPED
         assert len(result.trace.outer["objective"]) >= 1
@@ -374,6 +413,62 @@ class TestBadInput:
         assert not (folder / "run").exists()
         with pytest.raises(rf.FormatError):
             rf.load("run")
+
+
+def test_the_default_folder_is_named_after_the_pictures(monkeypatch, tmp_path):
+    from rankfold.cli.app import run_name
+
+    monkeypatch.chdir(tmp_path)
+    for given, name in (("photos", "photos"), ("photos/*.png", "photos"), ("a.ome.tif", "a"), (".", tmp_path.name)):
+        assert run_name(given) == Path(f"{name}-run")
+
+
+def test_other_small_things_that_people_do(folder):
+    assert "at least 4x4" in run("align", "views", "--frame", "0x0", code=1).stderr
+    np.save("none.npy", np.zeros((0, 8, 8)))
+    assert "shape (0, 8, 8)" in run("align", "none.npy", code=1).stderr
+    Path("points.csv").write_text("\ufeffname,x1,y1,x2,y2\n" + "frame,5,5,30,30\n", encoding="utf-8")
+    assert "no row for 000.png" in run("align", "views", "--init", "points.csv", code=1).stderr
+    run("align", "views", "-o", "run", "--no-report", "--no-pictures", *QUICK)
+    assert "end it in .png" in run("report", "run", "--sheet", "s.xyz", code=1).stderr
+    run(
+        "align",
+        "views",
+        "--init",
+        "run",
+        "--frame",
+        "34x68",
+        "-m",
+        "rpca",
+        "-o",
+        "wide",
+        "--no-report",
+        "--no-pictures",
+        code=0,
+    )
+    assert all(rf.FAMILIES["similarity"].contains(T, tol=1e-9) for T in rf.load("wide").transforms)
+
+
+def test_pictures_that_cannot_be_written_do_not_lose_the_result(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    values = np.stack(rf.datasets.warped_low_rank(6, seed=0).images)
+    np.save("bands.npy", np.repeat((255 * values).astype(np.uint8)[..., None], 5, axis=3))
+    outcome = run("align", "bands.npy", "--format", "pictures", "-o", "run", "--no-report", *QUICK)
+    assert "would have 5 channels" in outcome.stderr
+    assert rf.load("run").low_rank.shape == (6, 68, 68, 5)
+
+
+def test_two_runs_to_one_place_both_survive(tmp_path):
+    def race():
+        with storage.whole_or_nothing(tmp_path / "race") as one:
+            (one / "a").touch()
+            with storage.whole_or_nothing(tmp_path / "race") as two:
+                (two / "b").touch()
+
+    with pytest.raises(rf.WriteError, match=r"appeared while this was computed; the result is in .*race-2"):
+        race()
+    assert (tmp_path / "race" / "b").exists()
+    assert (tmp_path / "race-2" / "a").exists()
 
 
 def test_a_result_that_is_no_run_says_so(tmp_path):

@@ -1,5 +1,6 @@
 """Every format goes in and comes out as it was: values, type, mask, names, order."""
 
+import shutil
 import struct
 import zlib
 from pathlib import Path
@@ -100,6 +101,61 @@ class TestOnePicture:
         assert load_picture(tmp_path / "a.png").values.shape == (8, 8, 3)
         assert set(np.unique(load_picture(tmp_path / "b.png").values)) <= {0, 255}
 
+    @pytest.mark.parametrize("bands", [2, 5])
+    def test_bands_of_a_tiff_are_channels_and_no_mask(self, tmp_path, bands):
+        values = noise((8, 9, bands), np.uint16)
+        write_picture(tmp_path / "a.tif", values.astype(float), np.uint16)
+        back = load_picture(tmp_path / "a.tif")
+        np.testing.assert_array_equal(back.values, values)
+        assert back.mask is None
+        assert open_pictures(tmp_path / "a.tif").shapes[0] == (8, 9, bands)
+        with pytest.raises(rf.InputError, match=f"would have {bands} channels.*--format tiff"):
+            write_picture(tmp_path / "a.png", values.astype(float))
+
+    @pytest.mark.parametrize("mode", ["P", "CMYK", "RGBA", "L", "RGB"])
+    @pytest.mark.parametrize("compression", [None, "tiff_lzw", "tiff_adobe_deflate"])
+    def test_colours_of_a_tiff_are_those_that_pillow_sees(self, tmp_path, mode, compression):
+        image = Image.fromarray(smooth(1, (12, 14))[0]).convert(mode)
+        image.save(tmp_path / "a.tif", compression=compression)
+        back = load_picture(tmp_path / "a.tif").values
+        expected = np.array(image if mode == "L" else image.convert("RGB"))
+        np.testing.assert_allclose(back.astype(int), expected.astype(int), atol=1)
+        assert open_pictures(tmp_path / "a.tif").shapes[0] == back.shape
+
+    @pytest.mark.parametrize("orientation", range(1, 9))
+    def test_orientation_of_a_tiff(self, tmp_path, orientation):
+        from PIL import ImageOps
+
+        values = noise((6, 10))
+        exif = Image.Exif()
+        exif[0x0112] = orientation
+        Image.fromarray(values).save(tmp_path / "a.png", exif=exif)
+        tifffile.imwrite(tmp_path / "a.tif", values, extratags=[(274, 3, 1, orientation, True)])
+        expected = np.array(ImageOps.exif_transpose(Image.open(tmp_path / "a.png")))
+        np.testing.assert_array_equal(load_picture(tmp_path / "a.tif").values, expected)
+        (tmp_path / "folder").mkdir()
+        shutil.copy(tmp_path / "a.tif", tmp_path / "folder" / "a.tif")
+        assert open_pictures(tmp_path / "folder").shapes[0] == expected.shape
+
+    def test_white_is_zero(self, tmp_path):
+        values = noise((6, 7))
+        tifffile.imwrite(tmp_path / "a.tif", values, photometric="miniswhite")
+        np.testing.assert_array_equal(load_picture(tmp_path / "a.tif").values, 255 - values)
+
+    def test_a_stack_among_pictures_is_named(self, tmp_path):
+        tifffile.imwrite(tmp_path / "a.tif", noise((3, 6, 7)), photometric="minisblack")
+        with pytest.raises(rf.FormatError, match=r"a\.tif is a stack of 3 pages; give it alone"):
+            load_picture(tmp_path / "a.tif")
+
+    def test_transparency_of_grey_and_comments_of_ppm(self, tmp_path):
+        values = noise((6, 7))
+        Image.fromarray(values).save(tmp_path / "a.png", transparency=int(values[2, 3]))
+        np.testing.assert_array_equal(load_picture(tmp_path / "a.png").mask, values != values[2, 3])
+        deep = noise((4, 5, 3), np.uint16)
+        head = b"P6\n# made by hand\n5 4\n65535\n"
+        (tmp_path / "a.ppm").write_bytes(head + deep.astype(">u2").tobytes())
+        np.testing.assert_array_equal(load_picture(tmp_path / "a.ppm").values, deep)
+
     def test_types_are_rounded_and_clipped(self):
         given = np.array([-3.0, 1.6, 300.0, np.nan])
         np.testing.assert_array_equal(as_type(given, np.uint8), [0, 2, 255, 0])
@@ -132,6 +188,29 @@ class TestFolders:
         out = write_pictures(tmp_path / "out", source.names, (p.astype(float) for p in pictures), source)
         assert sorted(p.name for p in out.iterdir()) == ["a.png", "b.bmp"]
         np.testing.assert_array_equal(load_picture(out / "b.bmp").values, pictures[1])
+
+    def test_every_picture_keeps_its_own_type(self, tmp_path):
+        (tmp_path / "in").mkdir()
+        eight, sixteen, real = noise((8, 9)), noise((8, 9), np.uint16), noise((8, 9), np.float32)
+        for name, values in (("a.png", eight), ("b.png", sixteen), ("c.tif", real)):
+            write_picture(tmp_path / "in" / name, values.astype(float), values.dtype)
+        source = open_pictures(tmp_path / "in")
+        pictures = [p.values.astype(float) for p in source.pictures()]
+        out = write_pictures(tmp_path / "out", source.names, pictures, source)
+        for name, values in (("a.png", eight), ("b.png", sixteen), ("c.tif", real)):
+            back = load_picture(out / name).values
+            assert back.dtype == values.dtype
+            np.testing.assert_allclose(back, values, rtol=1e-6)
+        one = write_pictures(tmp_path / "stack", source.names, pictures, source, "array")
+        together = np.load(one)  # in one file all have the unit of floats
+        np.testing.assert_allclose(together[0], eight / 255, rtol=1e-6)
+        np.testing.assert_allclose(together[1], sixteen / 65535, rtol=1e-6)
+
+    def test_names_that_look_like_patterns_or_numbers(self, tmp_path):
+        self.fill(tmp_path, ["a[1].png", "1²3.png", "img01.png", "img1.png"])
+        assert open_pictures(tmp_path / "a[1].png").names == ("a[1].png",)
+        names = open_pictures(tmp_path).names
+        assert names.index("img01.png") < names.index("img1.png")
 
     def test_same_names_in_two_folders_stay_apart(self, tmp_path):
         for folder in ("a", "b"):
@@ -237,6 +316,51 @@ class TestStacks:
             with pytest.raises(rf.InputError, match=r"does not fit .*Z=0\.\.3"):
                 open_pictures(tmp_path / "a.ome.tif", select=(bad,))
 
+    def test_files_without_names_for_their_axes(self, tmp_path):
+        values = noise((3, 4, 8, 9))
+        tifffile.imwrite(tmp_path / "a.tif", values, photometric="minisblack")
+        with pytest.raises(rf.InputError, match=r"Q \(3\), R \(4\)"):
+            open_pictures(tmp_path / "a.tif")
+        source = open_pictures(tmp_path / "a.tif", select=("Q=2",))
+        np.testing.assert_array_equal(np.stack([p.values for p in source.pictures()]), values[2])
+
+    def test_a_stack_with_one_header_for_all_pages(self, tmp_path):
+        values = noise((5, 8, 9), np.uint16)
+        tifffile.imwrite(tmp_path / "a.tif", values, photometric="minisblack", truncate=True)
+        source = open_pictures(tmp_path / "a.tif")
+        np.testing.assert_array_equal(np.stack([p.values for p in source.pictures()]), values)
+
+    def test_alpha_of_a_stack_is_a_mask_and_pages_of_another_size_are_named(self, tmp_path):
+        values = noise((3, 8, 9, 4))
+        tifffile.imwrite(tmp_path / "a.tif", values, photometric="rgb", extrasamples=["unassalpha"])
+        with tifffile.TiffWriter(tmp_path / "a.tif", append=True) as file:
+            file.write(noise((5, 5)), photometric="minisblack")
+        source = open_pictures(tmp_path / "a.tif")
+        assert source.shapes[0] == (8, 9, 3)
+        assert source.left_out == ("series 2 of a.tif",)
+        first = next(source.pictures())
+        np.testing.assert_array_equal(first.values, values[0, ..., :3])
+        np.testing.assert_array_equal(first.mask, values[0, ..., 3] >= 127.5)
+
+    def test_pictures_are_written_one_at_a_time(self, tmp_path):
+        source = open_pictures(np_file(tmp_path, noise((6, 8, 9))))
+        made, seen = [], []
+
+        def pictures():
+            for k in range(6):
+                made.append(k)
+                yield np.zeros((8, 9))
+
+        from rankfold.io import tiff
+
+        plain = tiff.as_type
+        tiff.as_type = lambda *args: (seen.append(len(made)), plain(*args))[1]
+        try:
+            write_pictures(tmp_path / "out", source.names, pictures(), source, "tiff")
+        finally:
+            tiff.as_type = plain
+        assert seen == [1, 2, 3, 4, 5, 6]
+
     def test_one_of_several_arrays(self, tmp_path):
         np.savez(tmp_path / "a.npz", one=noise((2, 8, 8)), two=noise((3, 8, 8)))
         with pytest.raises(rf.InputError, match=r"has 2 arrays; choose one with --key: one, two"):
@@ -315,8 +439,16 @@ class TestReduction:
         stack = rf.Stack.of([image, image + 1]).reduced(2)
         assert stack.sources[0].shape == (4, 5)
         assert stack.sources[0][1, 1] == image[2:4, 2:4].mean()
-        assert not stack.masks[0][0, 0]
-        assert stack.masks[0][1:].all()
+        assert stack.masks[0].all()  # three of four pixels are enough
+        assert stack.sources[0][0, 0] == pytest.approx(np.nanmean(image[:2, :2]))
+        holes = image.copy()
+        holes[:2, :2] = np.nan
+        holes[3, 3] = 5
+        assert not rf.Stack.of([holes]).reduced(2).masks[0][0, 0]
+        lattice = np.where(np.arange(10) % 2, image, np.nan)
+        lattice[1::2] = np.nan
+        with pytest.raises(rf.InputError, match=r"nothing is left of image 0"):
+            rf.Stack.of([lattice]).reduced(2)
         assert stack.original_shapes == [(9, 10)] * 2
         with pytest.raises(rf.InputError, match="too small to be reduced by 3"):
             rf.Stack.of([image]).reduced(3)
@@ -330,6 +462,12 @@ class TestReduction:
         for a, b in zip(one.sources, all_.sources, strict=True):
             np.testing.assert_array_equal(a, b)
         assert one.reduction == 2
+
+    def test_floats_of_any_size_get_one_unit(self, tmp_path):
+        values = RNG.random((4, 16, 20)) * np.array([1.0e6, 1.1e6, 0.9e6, 1.2e6])[:, None, None]
+        one, all_ = open_pictures(np_file(tmp_path, values)).stack(), rf.Stack.of(values)
+        np.testing.assert_array_equal(one.units, all_.units)
+        np.testing.assert_array_equal(one.sources[0], all_.sources[0])
 
 
 def test_every_format_has_a_summary():

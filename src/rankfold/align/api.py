@@ -191,7 +191,7 @@ def align(
             scores = place_scores(job.contrast, transforms, *feature_rows(job, transforms), offset=1.0)
     interrupted = solution.status is Status.STOPPED
     sparse = data - solution.low_rank if interrupted else solution.sparse
-    status = solution.status if moved is None or moved.status.good else moved.status
+    status = solution.status if moved is None or moved.status.good or interrupted else moved.status
     announce(status, "align", strict)
     seen = valid.any(axis=0)
     units = (norms * stack.units)[:, None].astype(data.dtype)

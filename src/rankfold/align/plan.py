@@ -40,16 +40,32 @@ def default_reduction(images: int, height: int, width: int, channels: int) -> in
     return max(int(np.ceil(np.sqrt(height * width / pixels) - 1e-9)), 1)
 
 
-def plan(images: int, frame: Frame, channels: int = 1, method: str = "meadmm", family: str = "similarity") -> Plan:
-    """Estimate memory and time of :func:`rankfold.align` on pictures of about the size of the frame."""
+def batch_reduction(images: int, shape: tuple[int, ...]) -> int:
+    """By how much pictures that are only decomposed are reduced, so that the batch has a sensible number of values."""
+    return max(int(np.ceil(np.sqrt(images * np.prod(shape, dtype=float) / BATCH_VALUES) - 1e-9)), 1)
+
+
+def plan(
+    images: int,
+    frame: Frame,
+    channels: int = 1,
+    method: str = "meadmm",
+    family: str = "similarity",
+    moves: bool = True,
+) -> Plan:
+    """Estimate memory and time on pictures of about the size of the frame.
+
+    Of :func:`rankfold.align`, or with ``moves=False`` of :func:`rankfold.decompose`.
+    """
     chosen, p = get_method(method), get_family(family).size
+    moves = moves and chosen.moves
     m = frame.height * frame.width
     values = images * m
     # doubles a grey pixel, fitted to measured peaks: while aligning D, Q and copies, in the last decomposition all
     # of D, X, A, E, Y, Φ and the results in every channel
-    doubles = max((2 * p + 15 + 3 * channels) if chosen.moves else 0, 17 * channels + 2)
+    doubles = max((2 * p + 15 + 3 * channels) if moves else 0, 17 * channels + 2)
     memory = BASE_BYTES + 1.05 * 8 * values * doubles
-    stages = [stage for stage in TYPICAL if chosen.moves and (stage == "pixels" or chosen.features)]
+    stages = [stage for stage in TYPICAL if moves and (stage == "pixels" or chosen.features)]
     grey, colour = (_iteration(images, m * c, p) for c in (1, channels))
     sampling = 2e-7 * values * (p + 6)
     seconds = sum(TYPICAL[stage] * (INNER[stage] * grey + sampling) for stage in stages)

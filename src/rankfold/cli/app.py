@@ -11,6 +11,7 @@ import shlex
 import warnings
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -38,6 +39,9 @@ class Commands(TyperGroup):
                 return super().invoke(ctx)
         except RankfoldError as error:
             errors.print(f"Error: {error}", style="red", markup=False, highlight=False, soft_wrap=True)
+            raise typer.Exit(1) from error
+        except MemoryError as error:
+            errors.print("Error: there is not enough memory; use a smaller --frame, --reduce, --stride or --float32")
             raise typer.Exit(1) from error
         except OSError as error:
             errors.print(f"Error: {error}", style="red", markup=False, highlight=False, soft_wrap=True)
@@ -124,14 +128,16 @@ def complete(names: Callable[[], Iterable[str]]) -> Callable[[str], list[str]]:
     return lambda incomplete: [name for name in names() if name.startswith(incomplete)]
 
 
-def repeat_command(ctx: typer.Context) -> str:
-    """The command line that gives this result again: everything that was not left at its default."""
+def repeat_command(ctx: typer.Context, **changed: str) -> str:
+    """The command line that gives this result again: everything that was not left at its default, or is ``changed``."""
     words, places = ["rankfold", str(ctx.info_name)], []
     for parameter in ctx.command.params:
         name = str(parameter.name)
         value = ctx.params.get(name)
         given = ctx.get_parameter_source(name)
-        if given is None or given.name != "COMMANDLINE":
+        if name in changed:
+            value = changed[name]
+        elif given is None or given.name != "COMMANDLINE":
             continue
         if parameter.param_type_name == "argument":
             places.append(str(value))
@@ -152,6 +158,22 @@ def size_of(text: str | None) -> tuple[int, int] | None:
     except ValueError as error:
         raise typer.BadParameter(f"{text!r} is not a size; write height x width, as in 240x320") from error
     return height, width
+
+
+def run_name(pictures: str) -> Path:
+    """A folder for a run over these pictures, in the working folder."""
+    place = Path(pictures)
+    if any(sign in pictures for sign in "*?[") and not place.exists():
+        place = place.parent
+    stem = place.resolve().name.split(".")[0]
+    return Path(f"{stem or 'pictures'}-run")
+
+
+def check_apart(pictures: str, target: Path) -> None:
+    """Refuse to write a folder over the pictures it is made from."""
+    place, written = Path(pictures).resolve(), target.resolve()
+    if written == place or written in place.parents:
+        raise typer.BadParameter(f"{target} holds the pictures {pictures}; write to another folder")
 
 
 def plain(value: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""evaluate, retest, windows, speed: the measurements behind the documentation."""
+"""evaluate, reproduce, retest, windows, speed: the measurements behind the documentation."""
 
 from __future__ import annotations
 
@@ -41,6 +41,49 @@ def evaluate(
     page = ablation.page(records, names)
     (out / "tables.md").write_text(page, encoding="utf-8")
     voice.result(records, page)
+
+
+@app.command()
+def reproduce(
+    what: Annotated[list[str], typer.Argument(help="table2, yale, ar, usps, windows, real, speed, or all.")],
+    out: Annotated[
+        Path, typer.Option("-o", "--out", help="Folder for logs, pictures and pages; what is there goes on.")
+    ],
+    data: Annotated[Path | None, typer.Option(help="Folder with the data sets; generated stand-ins without.")] = None,
+    docs: Annotated[Path | None, typer.Option(help="Also copy page and pictures to this folder.")] = None,
+    jobs: Annotated[int, typer.Option(min=1, help="Cells at a time.")] = 2,
+    json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Run the paper's table, figures and claims again; can be killed and goes on where it was.
+
+    Example: rankfold reproduce all --data data -o out
+    """
+    from rankfold.errors import InputError
+    from rankfold.experiments import reproduce as room
+    from rankfold.experiments.reproduce.page import copy_to_docs
+
+    voice = Voice(json, quiet)
+    if data is not None and not data.is_dir():
+        raise InputError(f"{data} is not a folder; give the one with extended_yale_b, ar, usps, windows, ...")
+    chosen = room.experiments(None if "all" in what else what)
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.completed:.0f} of {task.total}"),
+        TimeElapsedColumn(),
+    )
+    with Progress(*columns, console=errors, disable=voice.silent or not errors.is_terminal) as progress:
+        task = progress.add_task("cells", total=sum(len(e.cells) for e in chosen))
+        for done, total in room.run(chosen, data, out, jobs):
+            progress.update(task, completed=done, total=total)
+    summary = room.write_pages(out, chosen)
+    if docs is not None:
+        copy_to_docs(out, docs)
+    rows = [[cell.strip() for cell in line.strip("| ").split(" | ")] for line in summary.splitlines()]
+    voice.result(
+        [dict(zip(rows[0], row, strict=True)) for row in rows[2:]], summary + f"\n\n{out / 'reproduction.html'}"
+    )
 
 
 @app.command()

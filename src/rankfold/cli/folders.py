@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from rankfold.cli.app import Json, Quiet, Voice, app
+from rankfold.cli.app import Json, Quiet, Voice, app, check_apart
 from rankfold.cli.running import Format, Frames, Grey, Key, Overwrite, Pictures, Select, SkipBad, Stride, _open
 
 RunFolder = Annotated[Path, typer.Argument(help="The folder that align made.")]
@@ -49,6 +49,8 @@ def apply(
     if not isinstance(result, Alignment):
         raise InputError(f"{run} is a decomposition and has no transforms; use a run of align")
     source = _open(voice, pictures, frames, stride, select, key, grey, skip_bad)
+    check_apart(pictures, out)
+    order = _order(source.names, result.names, str(run))
     if len(source) != len(result.names):
         raise InputError(
             f"{pictures} has {len(source)} pictures, {run} {len(result.names)} transforms; they must agree"
@@ -60,7 +62,7 @@ def apply(
 
         def warped() -> Iterator[Any]:
             for index, picture in enumerate(source.pictures()):
-                yield result.apply_one(index, picture.values, scale=scale, mask=picture.mask)
+                yield result.apply_one(order[index], picture.values, scale=scale, mask=picture.mask)
                 watch.advance()
                 if watch.stop:
                     raise KeyboardInterrupt
@@ -68,6 +70,18 @@ def apply(
         name = write_pictures(draft / "aligned", source.names, warped(), source, format).name
     written = out / name
     voice.result({"written": str(written), "images": len(source)}, f"{len(source)} pictures in {written}")
+
+
+def _order(names: tuple[str, ...], known: tuple[str, ...], run: str) -> list[int]:
+    """Which transform belongs to which picture: by name where the names are the same, by order where none is."""
+    if set(names) == set(known):
+        return [known.index(name) for name in names]
+    strangers = [name for name in names if name not in known]
+    if len(strangers) < len(names):
+        from rankfold import InputError
+
+        raise InputError(f"{strangers[0]} is not among the pictures of {run}, though others are; give the same ones")
+    return list(range(len(names)))
 
 
 @app.command()

@@ -17,10 +17,12 @@ from rankfold.cli.app import (
     Quiet,
     Voice,
     app,
+    check_apart,
     complete,
     one_of,
     plain,
     repeat_command,
+    run_name,
     size_of,
     table_of,
 )
@@ -71,7 +73,10 @@ Single = Annotated[bool, typer.Option("--float32", help="Compute in single preci
 NoReport = Annotated[bool, typer.Option("--no-report", help="Do not write report.html.")]
 NoPictures = Annotated[bool, typer.Option("--no-pictures", help="Write the result only, no pictures.")]
 PlanOnly = Annotated[bool, typer.Option("--plan", help="Say frame, memory and time, and stop.")]
-Surrogate = Annotated[str | None, typer.Option(help="nuclear or reweighted.")]
+Surrogate = Annotated[
+    str | None,
+    typer.Option(help="nuclear or reweighted.", callback=one_of("rank surrogate", lambda: ["nuclear", "reweighted"])),
+]
 
 
 @app.command()
@@ -99,7 +104,13 @@ def align(
     neighbors: Annotated[int | None, typer.Option(min=1, help="K of the projector.")] = None,
     rank_surrogate: Surrogate = None,
     gauge: Annotated[str, typer.Option(help="mean, none, or the number of the picture that is held.")] = "mean",
-    channels: Annotated[str, typer.Option(help="luminance or joint: where transforms come from.")] = "luminance",
+    channels: Annotated[
+        str,
+        typer.Option(
+            help="luminance or joint: where transforms come from.",
+            callback=one_of("channels", lambda: ["luminance", "joint"]),
+        ),
+    ] = "luminance",
     max_outer: Annotated[int, typer.Option(min=1, help="Linearisations a stage at most.")] = 50,
     crop: Annotated[str | None, typer.Option(help="common: cut to what all pictures cover.")] = None,
     reduce: Reduce = None,
@@ -128,14 +139,17 @@ def align(
     from rankfold.storage import whole_or_nothing
 
     voice = Voice(json, quiet)
+    if not gauge.isdecimal() and gauge not in ("mean", "none"):
+        raise typer.BadParameter(f"--gauge {gauge} is unknown; use mean, none, or the number of a picture")
     if crop not in (None, "common"):
         raise typer.BadParameter(f"--crop {crop} is unknown; the only choice is common")
     source = _open(voice, pictures, frames, stride, select, key, grey, skip_bad)
     choice = runs.choose(source, size_of(frame), init, reduce, family)
     if plan:
-        _plan(voice, source, choice, method, family)
+        _say_plan(voice, source, choice, method, family)
         return
-    target = out or Path(f"{Path(pictures).stem or 'pictures'}-run")
+    target = out or run_name(pictures)
+    check_apart(pictures, target)
     options: dict[str, Any] = plain(
         {
             "method": method,
@@ -147,7 +161,7 @@ def align(
             "projector": projector,
             "n_neighbors": neighbors,
             "rank_surrogate": rank_surrogate,
-            "gauge": int(gauge) if gauge.isdigit() else gauge,
+            "gauge": int(gauge) if gauge.isdecimal() else gauge,
             "channels": channels,
             "max_outer": max_outer,
         }
@@ -188,14 +202,17 @@ def align(
         "objective": result.objective,
         "frame": list(result.frame.shape),
         "left_out": list(source.left_out),
+        "go_on": repeat_command(ctx, init=str(target), out=f"{target}-2"),
         "seconds": round(time.perf_counter() - began, 2),
     }
+    if crop and not result.valid[~result.failed].all():
+        voice.remark("The pictures have no area in common, so nothing was cropped.")
     where = target if no_report or not (target / "report.html").exists() else target / "report.html"
     good = f"{len(result.names) - len(failed)} of {len(result.names)} pictures found their place, rank {result.rank}"
     lost = f"\nfailed: {', '.join(failed)}" if failed else ""
     voice.result(summary, f"{good}; {result.status.value} ({result.stop_rule}).{lost}\n{where}")
     if result.status is Status.STOPPED:
-        voice.remark(f"To go on from here: rankfold align {pictures} --init {target} -o {target}-2")
+        voice.remark(f"To go on from here: {summary['go_on']}")
         raise typer.Exit(STOPPED)
     if failed:
         raise typer.Exit(SOME_FAILED)
@@ -227,6 +244,7 @@ def decompose(
     overwrite: Overwrite = False,
     no_pictures: NoPictures = False,
     no_report: NoReport = False,
+    plan: PlanOnly = False,
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -234,14 +252,23 @@ def decompose(
 
     Example: rankfold decompose escalator.avi -o run
     """
-    from rankfold import runs
+    from rankfold import Frame, runs
+    from rankfold.align.plan import batch_reduction
     from rankfold.cli.progress import Watcher
     from rankfold.status import Status
     from rankfold.storage import whole_or_nothing
 
     voice = Voice(json, quiet)
     source = _open(voice, pictures, frames, stride, select, key, grey, skip_bad)
-    target = out or Path(f"{Path(pictures).stem or 'pictures'}-run")
+    reduction = reduce or batch_reduction(len(source), source.shapes[0])
+    height, width = (size // reduction for size in source.shapes[0][:2])
+    coarser = f", read {reduction} times coarser (--reduce)" if reduction > 1 else ""
+    voice.remark(f"{len(source)} {'colour' if source.channels > 1 else 'grey'} pictures, {width}x{height}{coarser}")
+    if plan:
+        _say_plan(voice, source, runs.Choice(Frame(height, width), reduction, "identity"), method, "translation", False)
+        return
+    target = out or run_name(pictures)
+    check_apart(pictures, target)
     options = plain(
         {"method": method, "sparsity_weight": sparsity_weight, "rank_surrogate": rank_surrogate, "tol": tol}
     )
@@ -250,7 +277,7 @@ def decompose(
     with whole_or_nothing(target, overwrite) as draft, Watcher(voice.silent, ()) as watch:
         watch.say("reading", len(source))
         extra = {"n_jobs": jobs, "observe": watch, "dtype": np.float32 if float32 else np.float64}
-        result = runs.run_decompose(draft, source, reduce or 1, {**options, **extra}, config, watch.advance)
+        result = runs.run_decompose(draft, source, reduction, {**options, **extra}, config, watch.advance)
         _finish(draft, result, source, format, began, no_pictures, no_report, voice, watch)
     summary = {
         "run": str(target),
@@ -265,6 +292,7 @@ def decompose(
     text = f"{len(source)} pictures, rank {result.rank}; {result.status.value}."
     voice.result(summary, f"{text}\n{report if report.exists() else target}")
     if result.status is Status.STOPPED:
+        voice.remark(f"Stopped before it had converged; to have all of it: {repeat_command(ctx, out=f'{target}-2')}")
         raise typer.Exit(STOPPED)
 
 
@@ -303,11 +331,11 @@ def _say_choice(voice: Voice, source: Any, choice: Any, method: str, family: str
     )
 
 
-def _plan(voice: Voice, source: Any, choice: Any, method: str, family: str) -> None:
+def _say_plan(voice: Voice, source: Any, choice: Any, method: str, family: str, moves: bool = True) -> None:
     """Say what a run would take."""
     from rankfold.align.plan import plan
 
-    estimate = plan(len(source), choice.frame, source.channels, method, family)
+    estimate = plan(len(source), choice.frame, source.channels, method, family, moves)
     cores = min(os.cpu_count() or 1, 2)
     seconds = estimate.seconds / (1 + 0.6 * (cores - 1))
     value = {
@@ -320,7 +348,8 @@ def _plan(voice: Voice, source: Any, choice: Any, method: str, family: str) -> N
         "memory_bytes": round(estimate.memory),
         "seconds": round(seconds, 1),
     }
-    _say_choice(voice, source, choice, method, family)
+    if moves:
+        _say_choice(voice, source, choice, method, family)
     shown = table_of(
         ("", ""),
         (
@@ -365,7 +394,10 @@ def _finish(
 
     if not no_pictures:
         watch.say("writing pictures", 3 * len(source))
-        runs.write_parts(draft, result, source, format, watch.advance)
+        try:
+            runs.write_parts(draft, result, source, format, watch.advance)
+        except InputError as error:  # the result is worth more than its pictures
+            voice.remark(f"Not all pictures could be written: {error}")
     config = tomllib.loads((draft / "config.toml").read_text(encoding="utf-8"))
     seconds = {"seconds": round(time.perf_counter() - began, 2)}
     (draft / "config.toml").write_text(tomli_w.dumps({**seconds, **config}), encoding="utf-8")

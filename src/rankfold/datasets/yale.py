@@ -13,6 +13,8 @@ from rankfold.errors import FormatError
 from rankfold.io import read_picture
 
 LAMP = re.compile(r"A([+-]\d+)E([+-]\d+)\.(pgm|png|bmp|tif|tiff)$", re.IGNORECASE)
+LAMPS = 64
+ASK = "ask the University of California, San Diego for the cropped Extended Yale Face Database B and unpack it there"
 
 
 @dataclass(frozen=True)
@@ -23,16 +25,29 @@ class YaleSubject:
     azimuth: npt.NDArray[np.int_]
     elevation: npt.NDArray[np.int_]
     names: list[str]
+    missing: int = 0  # lamps of the 64 without a picture: the set itself marks some files .bad
+
+
+def yale_root(root: str | Path) -> Path:
+    """The folder with yaleB01, yaleB02, ...: ``root`` itself, or one of the names it is unpacked as."""
+    given = Path(root)
+    for folder in (given, *(given / name for name in ("extended_yale_b", "CroppedYale", "ExtendedYaleB"))):
+        if any(folder.glob("yaleB[0-9][0-9]")):
+            return folder
+    raise FormatError(f"{given} has no folders yaleB01, yaleB02, ...; {ASK}")
 
 
 def read_yale_subject(root: str | Path, subject: int) -> YaleSubject:
     """Read subject ``subject`` from ``root``/yaleBnn. Ambient pictures and files marked .bad are passed over."""
-    folder = Path(root) / f"yaleB{subject:02d}"
+    folder = yale_root(root) / f"yaleB{subject:02d}"
+    if not folder.is_dir():
+        raise FormatError(f"{folder} does not exist; {ASK}")
     found = [(path, match) for path in sorted(folder.glob("*")) if (match := LAMP.search(path.name))]
     if len(found) < 2:
+        raise FormatError(f"{folder} has {len(found)} pictures named like yaleB01_P00A+035E+15.pgm; {ASK}")
+    if len(found) > LAMPS:
         raise FormatError(
-            f"{folder} has {len(found)} pictures named like yaleB01_P00A+035E+15.pgm; "
-            "ask the University of California, San Diego for the cropped Extended Yale B and unpack it there"
+            f"{folder} has {len(found)} pictures, the cropped set {LAMPS} a subject; give one pose only (P00)"
         )
     images = [read_picture(path) for path, _ in found]
     for (path, _), image in zip(found, images, strict=True):
@@ -43,4 +58,5 @@ def read_yale_subject(root: str | Path, subject: int) -> YaleSubject:
         np.array([int(match[1]) for _, match in found]),
         np.array([int(match[2]) for _, match in found]),
         [path.name for path, _ in found],
+        LAMPS - len(found),
     )

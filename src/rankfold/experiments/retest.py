@@ -27,16 +27,20 @@ def perturbed(start: Floats, frame: Frame, rotation: float, translation: float, 
     return start @ shift(frame.centre) @ motion @ shift(-frame.centre)
 
 
-def disagreement(one: Floats, two: Floats, frame: Frame) -> Floats:
-    """Mean distance (n,) over the corners of T_b^{-1} T_a c from c, the common similarity taken out, in frame px."""
+def disagreement(one: Floats, two: Floats, frame: Frame, family: str = "similarity") -> Floats:
+    """Mean distance (n,) over the corners of T_b^{-1} T_a c from c, the common motion taken out, in frame px.
+
+    The common motion is a similarity, or an affine map where the pictures could move by one.
+    """
+    common_family = FAMILIES["affine" if family == "affine" else "similarity"]
     corners = frame.corners
     landed = map_points(inverse(two) @ one, corners)  # n x 4 x 2
-    common = FAMILIES["similarity"].fit(np.tile(corners, (len(one), 1)), landed.reshape(-1, 2))
+    common = common_family.fit(np.tile(corners, (len(one), 1)), landed.reshape(-1, 2))
     # a few pictures that are far off must not decide what is common
     for _ in range(10):
         off = np.linalg.norm(landed - map_points(common, corners), axis=2).mean(axis=1)
         good = off <= 2.5 * np.median(off) + 1e-12
-        common = FAMILIES["similarity"].fit(np.tile(corners, (int(good.sum()), 1)), landed[good].reshape(-1, 2))
+        common = common_family.fit(np.tile(corners, (int(good.sum()), 1)), landed[good].reshape(-1, 2))
     return np.asarray(np.linalg.norm(landed - map_points(common, corners), axis=2).mean(axis=1))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -31,26 +31,31 @@ class Timing:
 
 
 def iteration_times(repeats: int = 7, n_jobs: int = 1) -> list[Timing]:
-    """Interleave whole runs of both methods, so that a busy machine slows both."""
-    timings = []
-    for name, (n, height, width) in SHAPES.items():
-        rng = np.random.default_rng(0)
-        m = height * width
-        data = low_rank_plus_sparse(n, m, rank=8, corrupted=0.1, seed=0).data
-        norms = np.linalg.norm(data, axis=1, keepdims=True)
-        Q = np.linalg.qr(rng.standard_normal((n, m, 4)))[0].transpose(0, 2, 1)
-        problem = Problem(data / norms, 1 / np.sqrt(m), None, Q, units=10 / norms[:, 0], shape=(1, height, width))
-        common = {"tol": 1e-15, "max_iter": ITERATIONS}
-        plain = Settings(**common)  # type: ignore[arg-type]
-        cloned = Settings(**common, clone=Clone(get_projector("regression")))  # type: ignore[arg-type]
-        seconds: dict[int, list[float]] = {0: [], 1: []}
-        with executor_for(None, n_jobs) as executor:
-            for repeat in range(repeats + 1):
-                for k, settings in enumerate((plain, cloned)):
-                    began = time.perf_counter()
-                    solve(problem, settings, executor)
-                    if repeat:  # the first one compiles
-                        seconds[k].append(time.perf_counter() - began)
-        rasl, meadmm = (1e3 * float(np.median(seconds[k])) / ITERATIONS for k in (0, 1))
-        timings.append(Timing(name, rasl, meadmm))
-    return timings
+    """Both methods on the declared shapes."""
+    return [Timing(name, *time_iterations(shape, repeats, n_jobs)) for name, shape in SHAPES.items()]
+
+
+def time_iterations(shape: tuple[int, int, int], repeats: int = 7, n_jobs: int = 1) -> tuple[float, float]:
+    """Milliseconds for an iteration of RASL and of MeADMM on (images, height, width).
+
+    Whole runs of both are interleaved, so that a busy machine slows both.
+    """
+    n, height, width = shape
+    rng = np.random.default_rng(0)
+    m = height * width
+    data = low_rank_plus_sparse(n, m, rank=8, corrupted=0.1, seed=0).data
+    norms = np.linalg.norm(data, axis=1, keepdims=True)
+    Q = np.linalg.qr(rng.standard_normal((n, m, 4)))[0].transpose(0, 2, 1)
+    problem = Problem(data / norms, 1 / np.sqrt(m), None, Q, units=10 / norms[:, 0], shape=(1, height, width))
+    plain = Settings(tol=1e-15, max_iter=ITERATIONS)
+    cloned = replace(plain, clone=Clone(get_projector("regression")))
+    seconds: dict[int, list[float]] = {0: [], 1: []}
+    with executor_for(None, n_jobs) as executor:
+        for repeat in range(repeats + 1):
+            for k, settings in enumerate((plain, cloned)):
+                began = time.perf_counter()
+                solve(problem, settings, executor)
+                if repeat:  # the first one compiles
+                    seconds[k].append(time.perf_counter() - began)
+    rasl, meadmm = (1e3 * float(np.median(seconds[k])) / ITERATIONS for k in (0, 1))
+    return rasl, meadmm

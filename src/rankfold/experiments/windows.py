@@ -42,6 +42,29 @@ def read_windows(root: str | Path) -> Windows:
     return Windows(data.images, [read_picture(path) for path in paths], Points(CANONICAL, data.points))
 
 
+def patched(windows: Windows, seed: int = 0) -> tuple[list[Any], list[Any], list[Any]]:
+    """A grey patch on every picture and a change of light over a part of it: pictures, where patched, and the truth.
+
+    Patches are placed around the hand-picked points, that is on the window, and have a third of its width.
+    """
+    rng = np.random.default_rng(seed)
+    given, changed, truth = [], [], []
+    for picture, points in zip(windows.clean, windows.points.sources, strict=True):
+        h, w = picture.shape
+        centre, size = points.mean(axis=0), np.ptp(points, axis=0)
+        left, top = centre + rng.uniform(-0.35, 0.1, 2) * size
+        box = np.s_[max(int(top), 0) : int(top + size[1] / 3), max(int(left), 0) : int(left + size[0] / 3)]
+        edge = centre[0] + rng.uniform(-0.3, 0.3) * size[0]
+        light = np.where(np.arange(w) < edge, rng.uniform(0.5, 0.8), 1.0)
+        lit = (picture * light).astype(picture.dtype)
+        mask = np.zeros((h, w))
+        mask[box] = 1
+        given.append(np.where(mask > 0, np.asarray(128, picture.dtype), lit))
+        changed.append(mask)
+        truth.append(lit)
+    return given, changed, truth
+
+
 def run_windows(windows: Windows, method: str, occluded: bool, n_jobs: int = 1) -> Alignment:
     """Align the clean or the occluded windows."""
     images = windows.occluded if occluded else windows.clean

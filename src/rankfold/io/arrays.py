@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from rankfold.errors import FormatError, InputError
-from rankfold.io.folders import refuse_options
-from rankfold.io.source import Array, Picture, Source, as_type
+from rankfold.io.source import Array, Picture, Source, as_type, refuse_options
 
 
 def open_array(path: str, key: str | None = None, **options: object) -> Source:
@@ -43,7 +42,7 @@ def open_zarr(path: str, key: str | None = None, **options: object) -> Source:
 
 def _source(path: str, kind: str, array: Any) -> Source:
     """The rows of an array as pictures."""
-    if array.ndim not in (3, 4):
+    if array.ndim not in (3, 4) or 0 in array.shape:
         raise InputError(f"{path} has shape {tuple(array.shape)}; a stack is (n, height, width[, channels])")
 
     def iterate() -> Iterator[Picture | FormatError]:
@@ -56,7 +55,7 @@ def _source(path: str, kind: str, array: Any) -> Source:
     stem = Path(path).name.split(".")[0]
     names = tuple(f"{stem}-{index:04d}" for index in range(array.shape[0]))
     shape = tuple(int(size) for size in array.shape[1:])
-    return Source(path, kind, names, (shape,) * len(names), np.dtype(array.dtype), iterate)
+    return Source(path, kind, names, (shape,) * len(names), (np.dtype(array.dtype),) * len(names), iterate)
 
 
 def _one_of(path: str, names: list[str], key: str | None) -> str:

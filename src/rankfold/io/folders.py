@@ -11,7 +11,7 @@ import numpy as np
 
 from rankfold.errors import FormatError, InputError
 from rankfold.io.pictures import ENDINGS, load_picture, picture_header, write_picture
-from rankfold.io.source import Array, Picture, Source, natural
+from rankfold.io.source import Array, Picture, Source, natural, refuse_options
 
 
 def open_folder(path: str, **options: object) -> Source:
@@ -22,7 +22,8 @@ def open_folder(path: str, **options: object) -> Source:
         files = [file for file in folder.iterdir() if file.is_file() and not file.name.startswith(".")]
         what, remedy = "has no pictures", f"put some there ({', '.join(e[1:] for e in ENDINGS)})"
     else:
-        files = [Path(name) for name in glob.glob(path, recursive=True) if Path(name).is_file()]  # noqa: PTH207 (may be absolute)
+        pattern = glob.escape(path) if folder.exists() else path
+        files = [Path(name) for name in glob.glob(pattern, recursive=True) if Path(name).is_file()]  # noqa: PTH207 (may be absolute)
         what, remedy = "names no pictures", "check the pattern and the folder"
     files.sort(key=lambda file: natural(str(file)))
     wanted = [file for file in files if file.suffix.lower() in ENDINGS]
@@ -46,7 +47,7 @@ def _source(path: str, files: list[Path], left_out: tuple[str, ...]) -> Source:
         load_picture(files[0])  # says what is wrong with it
         raise FormatError(f"none of the {len(files)} files in {path} can be read as a picture; check them")
     shapes = tuple(known[0][0] if header is None else header[0] for header in headers)
-    kind = np.result_type(*{header[1] for header in known})
+    kinds = tuple(known[0][1] if header is None else header[1] for header in headers)
 
     def iterate() -> Iterator[Picture | FormatError]:
         for file in files:
@@ -55,7 +56,7 @@ def _source(path: str, files: list[Path], left_out: tuple[str, ...]) -> Source:
             except FormatError as error:
                 yield error
 
-    return Source(path, "pictures", _names(files), shapes, kind, iterate, left_out=left_out)
+    return Source(path, "pictures", _names(files), shapes, kinds, iterate, left_out=left_out)
 
 
 def _names(files: list[Path]) -> tuple[str, ...]:
@@ -67,20 +68,15 @@ def _names(files: list[Path]) -> tuple[str, ...]:
 def write_folder(path: Path, names: tuple[str, ...], pictures: Iterable[Array], like: Source) -> Path:
     """One file a picture, named and stored like the one it came from."""
     path.mkdir(parents=True, exist_ok=True)
-    for name, values in zip(names, pictures, strict=True):
+    dtypes = like.dtypes if len(like.dtypes) == len(names) else (like.dtype,) * len(names)
+    for name, values, dtype in zip(names, pictures, dtypes, strict=True):
         file = path / Path(name).name if len({Path(n).name for n in names}) == len(names) else path / flat(name)
         if file.suffix.lower() not in ENDINGS:
-            file = file.with_name(f"{file.name}.{'tif' if np.dtype(like.dtype).kind == 'f' else 'png'}")
-        write_picture(file, values, like.dtype)
+            file = file.with_name(f"{file.name}.{'tif' if dtype.kind == 'f' else 'png'}")
+        write_picture(file, values, dtype)
     return path
 
 
 def flat(name: str) -> str:
     """A path as one file name."""
     return "_".join(part for part in Path(name).parts if part not in ("/", "..", "."))
-
-
-def refuse_options(what: str, options: dict[str, object]) -> None:
-    """Say which options mean nothing here."""
-    for name in options:
-        raise InputError(f"--{name} means nothing for {what}; leave it out")

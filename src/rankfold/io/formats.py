@@ -9,7 +9,7 @@ from pathlib import Path
 from rankfold.errors import InputError
 from rankfold.io.arrays import open_array, open_zarr, write_array, write_zarr
 from rankfold.io.folders import open_folder, write_folder
-from rankfold.io.source import Array, Source
+from rankfold.io.source import Array, Source, unit_of
 from rankfold.io.tiff import open_tiff, write_tiff
 from rankfold.io.video import ENDINGS as VIDEO
 from rankfold.io.video import open_video, write_video
@@ -90,4 +90,7 @@ def write_pictures(
     chosen = format or like.format
     if chosen not in FORMATS:
         raise InputError(f"unknown format {chosen!r}; choose one of {', '.join(FORMATS)}")
+    if chosen != "pictures" and len(set(like.dtypes)) > 1:  # one file has one unit
+        top = unit_of(like.dtype)
+        pictures = (p * (top / unit_of(d)) for p, d in zip(pictures, like.dtypes, strict=True))
     return FORMATS[chosen].write(Path(path), names, pictures, like)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import struct
 import zlib
 from collections.abc import Callable
@@ -11,8 +12,9 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from rankfold.errors import FormatError
+from rankfold.errors import FormatError, InputError
 from rankfold.io.source import Array, Picture, as_type
+from rankfold.io.tiff import read_tiff, tiff_header, write_tiff_picture
 
 R = TypeVar("R")
 
@@ -30,7 +32,7 @@ def read_picture(path: str | Path) -> Array:
 def load_picture(path: str | Path) -> Picture:
     """Read a picture and its mask."""
     path = Path(path)
-    return _guarded(path, lambda: _read_tiff(path) if path.suffix.lower() in TIFF else _read(path))
+    return _guarded(path, lambda: read_tiff(path) if path.suffix.lower() in TIFF else _read(path))
 
 
 def picture_header(path: str | Path) -> tuple[tuple[int, ...], np.dtype[Any]]:
@@ -39,14 +41,7 @@ def picture_header(path: str | Path) -> tuple[tuple[int, ...], np.dtype[Any]]:
 
     def look() -> tuple[tuple[int, ...], np.dtype[Any]]:
         if path.suffix.lower() in TIFF:
-            import tifffile
-
-            with tifffile.TiffFile(path) as file:
-                page = file.pages.first
-                _check_size(path, page.imagewidth, page.imagelength)
-                kinds = page.samplesperpixel - len(page.extrasamples)
-                shape = (page.imagelength, page.imagewidth)
-                return (*shape, kinds) if kinds > 1 else shape, np.dtype(page.dtype or np.uint8)
+            return tiff_header(path)
         with _open(path) as image:
             width, height = image.size
             if image.getexif().get(0x0112, 1) >= 5:  # turned by a quarter
@@ -70,12 +65,16 @@ def write_picture(path: str | Path, values: Array, dtype: npt.DTypeLike = np.uin
     path = Path(path)
     ending = path.suffix.lower()
     seen = np.asarray(~np.isnan(values).reshape(*values.shape[:2], -1).any(axis=2))
-    kind = np.dtype(dtype)
+    kind = np.dtype(dtype).newbyteorder("=")
+    if values.ndim == 3 and values.shape[2] == 1:
+        values = values[..., 0]
     if ending in TIFF:
-        import tifffile
-
-        tifffile.imwrite(path, as_type(values, kind), photometric="rgb" if values.shape[2:] == (3,) else "minisblack")
+        write_tiff_picture(path, as_type(values, kind))
         return
+    if values.ndim == 3 and values.shape[2] != 3:
+        raise InputError(
+            f"{path.name} would have {values.shape[2]} channels, which {ending} cannot hold; use --format tiff"
+        )
     if kind not in (np.dtype(np.uint8), np.dtype(np.uint16)):
         top = 1.0 if not np.issubdtype(kind, np.integer) else float(np.iinfo(kind).max)
         values, kind = values * (255 / top), np.dtype(np.uint8)
@@ -110,6 +109,8 @@ def _read(path: Path) -> Picture:
         if mode in ("P", "PA", "CMYK", "YCbCr", "LAB", "HSV", "RGBX", "RGBa", "La"):
             transparent = "transparency" in image.info or mode in ("PA", "RGBa", "La")
             image = image.convert("RGBA" if transparent else "RGB")
+        elif mode in ("L", "RGB") and "transparency" in image.info:
+            image = image.convert(mode + "A")
         elif mode == "1":
             image = image.convert("L")
         values = np.array(image)
@@ -122,32 +123,13 @@ def _read(path: Path) -> Picture:
     return Picture(values)
 
 
-def _read_tiff(path: Path) -> Picture:
-    """The first page; extra samples are alpha."""
-    import tifffile
-
-    with tifffile.TiffFile(path) as file:
-        page = file.pages.first
-        _check_size(path, page.imagewidth, page.imagelength)
-        values, extra = page.asarray(), len(page.extrasamples)
-        planar = page.planarconfig == 2 and values.ndim == 3
-    values = np.moveaxis(values, 0, -1) if planar else values
-    if extra and values.ndim == 3:
-        alpha, values = values[..., -1], values[..., :-extra]
-        top = np.iinfo(alpha.dtype).max if np.issubdtype(alpha.dtype, np.integer) else 1
-        mask = alpha >= top / 2
-        values = values[..., 0] if values.shape[2] == 1 else values
-        return Picture(np.ascontiguousarray(values), None if mask.all() else mask)
-    return Picture(values)
-
-
 def _deep(path: Path) -> int:
     """Colours of a PNG or PPM that has 16 bits of several, or grey and alpha, which Pillow would cut to eight; or 0."""
     with path.open("rb") as file:
-        start = file.read(64)
+        start = file.read(512)
     if start.startswith(PNG_MAGIC) and len(start) >= 26:
         return {2: 3, 4: 1, 6: 3}.get(start[25], 0) if start[24] == 16 else 0
-    head = start.split()
+    head = re.sub(rb"#[^\n]*\n", b"\n", start).split()  # a header may have comments
     return 3 if head[:1] == [b"P6"] and len(head) > 3 and head[3].isdigit() and int(head[3]) > 255 else 0
 
 
@@ -170,11 +152,11 @@ def _open(path: Path) -> Any:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", Image.DecompressionBombWarning)  # our own limit is below
         image = Image.open(path)
-    _check_size(path, *image.size)
+    check_size(path, *image.size)
     return image
 
 
-def _check_size(path: Path, width: int, height: int) -> None:
+def check_size(path: Path, width: int, height: int) -> None:
     """Refuse a header that would fill the memory."""
     if width * height > MAX_PIXELS:
         raise FormatError(

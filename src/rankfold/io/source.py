@@ -41,7 +41,7 @@ class Source:
     format: str  # a row of FORMATS
     names: tuple[str, ...]
     shapes: tuple[tuple[int, ...], ...]  # (h, w) or (h, w, c) of each
-    dtype: np.dtype[Any]
+    dtypes: tuple[np.dtype[Any], ...]  # of each
     iterate: Callable[[], Iterator[Picture | FormatError]]  # a picture that cannot be read is given as its error
     rate: float | None = None  # pictures a second, of a video
     left_out: tuple[str, ...] = ()  # files that are no pictures
@@ -49,6 +49,11 @@ class Source:
     def __len__(self) -> int:
         """Number of pictures."""
         return len(self.names)
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The type that holds all of them."""
+        return np.result_type(*set(self.dtypes))
 
     @property
     def channels(self) -> int:
@@ -72,6 +77,7 @@ class Source:
             self,
             names=tuple(n for n, ok in zip(self.names, good, strict=True) if ok),
             shapes=tuple(s for s, ok in zip(self.shapes, good, strict=True) if ok),
+            dtypes=tuple(d for d, ok in zip(self.dtypes, good, strict=True) if ok),
             iterate=lambda: (item for item in self.iterate() if not isinstance(item, FormatError)),
             left_out=(*self.left_out, *bad),
         )
@@ -106,8 +112,14 @@ class Source:
 
 def natural(name: str) -> list[tuple[int, int, str]]:
     """Sort key that puts frame2 before frame10."""
-    parts = re.split(r"(\d+)", name.lower())
-    return [(0, int(part), "") if part.isdigit() else (1, 0, part) for part in parts]
+    parts = re.split(r"([0-9]+)", name.lower())
+    return [*((0, int(part), "") if part.isdecimal() else (1, 0, part) for part in parts), (2, 0, name)]
+
+
+def unit_of(dtype: npt.DTypeLike) -> float:
+    """What white is in a type: the largest integer, one for floats."""
+    kind = np.dtype(dtype)
+    return float(np.iinfo(kind).max) if np.issubdtype(kind, np.integer) else 1.0
 
 
 def as_type(values: Array, dtype: npt.DTypeLike) -> Array:
@@ -121,3 +133,9 @@ def as_type(values: Array, dtype: npt.DTypeLike) -> Array:
     # the largest 64-bit integers have no float of their own: clip to the next float below
     high = np.nextafter(float(limits.max), 0) if float(limits.max) > limits.max else float(limits.max)
     return np.asarray(np.rint(np.clip(np.nan_to_num(values), limits.min, high)).astype(kind))
+
+
+def refuse_options(what: str, options: dict[str, object]) -> None:
+    """Say which options mean nothing here."""
+    for name in options:
+        raise InputError(f"--{name} means nothing for {what}; leave it out")

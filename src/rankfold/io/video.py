@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 
 from rankfold.errors import FormatError, InputError
-from rankfold.io.folders import refuse_options
-from rankfold.io.source import Array, Picture, Source, as_type
+from rankfold.io.source import Array, Picture, Source, as_type, refuse_options
 
 ENDINGS = (".mp4", ".avi", ".mov", ".mkv", ".webm", ".m4v", ".mpg", ".mpeg", ".wmv", ".gif")
 CODECS = {".webm": "libvpx-vp9", ".avi": "mpeg4", ".mpg": "mpeg2video", ".mpeg": "mpeg2video", ".wmv": "wmv2"}
@@ -24,7 +23,7 @@ def open_video(path: str, frames: str | None = None, stride: int = 1, **options:
     first, last = _range(frames)
     if stride < 1:
         raise InputError(f"--stride {stride} must be at least 1")
-    rate, grey, total = _look(path)
+    rate, grey, total = _look(path, last)
     chosen = range(first, min(total, last), stride)
     if not chosen:
         raise InputError(f"--frames {frames} selects nothing of {path}, which has {total} frames (0 to {total - 1})")
@@ -45,11 +44,13 @@ def open_video(path: str, frames: str | None = None, stride: int = 1, **options:
 
     shape = next(decode()).shape
     names = tuple(f"{Path(path).stem}-{k:05d}" for k in chosen)
-    return Source(path, "video", names, (shape,) * len(names), np.dtype(np.uint8), iterate, rate=rate / stride)
+    return Source(
+        path, "video", names, (shape,) * len(names), (np.dtype(np.uint8),) * len(names), iterate, rate=rate / stride
+    )
 
 
-def _look(path: str) -> tuple[float, bool, int]:
-    """Frames a second, whether it is grey, and how many frames there really are (headers lie)."""
+def _look(path: str, last: int) -> tuple[float, bool, int]:
+    """Frames a second, whether it is grey, and how many frames there are up to ``last``, by count: headers lie."""
     import av
 
     try:
@@ -59,7 +60,7 @@ def _look(path: str) -> tuple[float, bool, int]:
             stream = container.streams.video[0]
             rate = float(stream.average_rate or 25)
             grey = str(stream.codec_context.pix_fmt or "").startswith("gray")
-            return rate, grey, sum(1 for _ in container.decode(video=0))
+            return rate, grey, sum(1 for _ in islice(container.decode(video=0), min(last, 2**40)))
     except FormatError:
         raise
     except FileNotFoundError as error:

@@ -202,7 +202,7 @@ def _share(sparse: Array, span: float) -> Floats:
 
 def _title(run: Run) -> str:
     """What was aligned."""
-    given = run.config.get("title") or Path(run.config["input"].get("path", run.path)).name
+    given = run.config.get("title") or Path(run.config["input"].get("path", run.path)).resolve().name
     return str(given)
 
 

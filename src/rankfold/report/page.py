@@ -30,7 +30,7 @@ def write_report(run: str | Path | Run, path: str | Path | None = None) -> Path:
     """
     opened = run if isinstance(run, Run) else open_run(run)
     target = opened.path / "report.html" if path is None else Path(path)
-    target.write_text(render(report_data(opened)), encoding="utf-8")
+    target.write_text(render(report_data(opened)), encoding="utf-8", errors="replace")
     return target
 
 

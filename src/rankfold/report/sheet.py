@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
+from rankfold.errors import InputError
 from rankfold.report.data import Bytes, report_data
 from rankfold.runs import Run, open_run
 
@@ -30,6 +31,8 @@ def write_sheet(run: str | Path | Run, path: str | Path, columns: int = 10, side
             sheet[top : top + tile.shape[0], left : left + tile.shape[1]] = tile
         top += height + GAP
     target = Path(path)
+    if target.suffix.lower() not in (".png", ".jpg", ".jpeg", ".webp"):
+        raise InputError(f"{target.name} has no ending of a picture; end it in .png or .jpg")
     Image.fromarray(sheet).save(target)
     return target
 
