@@ -86,62 +86,67 @@ def _same(e: Evidence) -> tuple[str, str, str]:
     return f"{rasl:.2f}", f"{meadmm:.2f}", verdict
 
 
-def _lower(experiment: str, key: str, style: str) -> Callable[[Evidence], tuple[str, str, str]]:
-    """MeADMM below RASL on average and in most cells: at the usual sparsity weight, or only at another."""
+def _lower(
+    experiment: str, key: str, style: str, axis: str, usual: list[Any]
+) -> Callable[[Evidence], tuple[str, str, str]]:
+    """MeADMM below RASL on average and in most cells: at the ``usual`` values of an axis, or only at others.
+
+    Where ours is not, the paper's own MeADMM (its average, the nuclear norm, no stages) is asked too.
+    """
 
     def judge(e: Evidence) -> tuple[str, str, str]:
-        weights = sorted({r["sparsity"] for r in e.records[experiment]}, reverse=True)
+        values = list(dict.fromkeys(r[axis] for r in e.records[experiment] if key in r))
+        if not values:
+            raise KeyError(key)
         texts: tuple[list[str], list[str]] = ([], [])
-        holding = []
-        for weight in weights:
-            both = [e.values(experiment, key, method=m, sparsity=weight) for m in ("rasl", "meadmm")]
-            wins = sum(m < r for r, m in zip(*both, strict=True))
-            for text, values in zip(texts, both, strict=True):
-                text.append(f"{np.mean(values):{style}} ({weight:g})")
-            if np.mean(both[1]) < np.mean(both[0]) and wins > len(both[0]) / 2:
-                holding.append(f"{weight:g}")
-        verdict = (
-            HOLDS if "1" in holding else f"{HOLDS} only with sparsity weight {', '.join(holding)}" if holding else NOT
-        )
-        return ", ".join(texts[0]), ", ".join(texts[1]), verdict
+        holding: dict[str, list[Any]] = {"meadmm": [], "paper": []}
+        for value in values:
+            rasl = e.values(experiment, key, method="rasl", **{axis: value})
+            texts[0].append(f"{np.mean(rasl):{style}} ({value})")
+            for method, held in holding.items():
+                own = e.values(experiment, key, method=method, **{axis: value})
+                wins = sum(m < r for r, m in zip(rasl, own, strict=True))
+                if np.mean(own) < np.mean(rasl) and wins > len(rasl) / 2:
+                    held.append(value)
+                if method == "meadmm":
+                    texts[1].append(f"{np.mean(own):{style}} ({value})")
+        return ", ".join(texts[0]), ", ".join(texts[1]), _verdict(holding, axis, usual)
 
     return judge
+
+
+def _verdict(holding: dict[str, list[Any]], axis: str, usual: list[Any]) -> str:
+    """Where a claim holds, in words."""
+    if set(usual) <= set(holding["meadmm"]):
+        return HOLDS
+    if holding["meadmm"]:
+        return f"{HOLDS} only with {axis} {', '.join(str(v) for v in holding['meadmm'])}"
+    if holding["paper"]:
+        return f"{HOLDS} only by the paper's own MeADMM, with {axis} {', '.join(str(v) for v in holding['paper'])}"
+    return NOT
 
 
 def _fails(digit: int) -> Callable[[Evidence], tuple[str, str, str]]:
     """MeADMM loses none, RASL some."""
 
     def judge(e: Evidence) -> tuple[str, str, str]:
-        rasl, meadmm = (int(v) for v in e.pair("usps", "failures", change="euclidean", digit=digit))
-        if rasl > 0 and meadmm == 0:
-            verdict = HOLDS
-        elif meadmm < rasl:
-            verdict = f"{HOLDS} in part: MeADMM fails on fewer"
-        else:
-            verdict = f"{NOT} by this rule"
-        return f"{rasl} of 50", f"{meadmm} of 50", verdict
+        where = {"change": "euclidean", "digit": digit}
+        rasl, helped, meadmm = (
+            int(e.mean("usps", "failures", method=m, **where)) for m in ("rasl", "rasl_coarse", "meadmm")
+        )
+        verdict = HOLDS if rasl > 0 and meadmm == 0 else f"{HOLDS} in part" if meadmm < rasl else NOT
+        owed = f"; RASL with a coarse stage fails on {helped}" if meadmm < rasl else ""
+        return f"{rasl} of 50", f"{meadmm} of 50", verdict + owed
 
     return judge
 
 
 def _all_digits(e: Evidence) -> tuple[str, str, str]:
     """Fewer failures over all classes and changes."""
-    totals = [int(sum(e.values("usps", "failures", method=m))) for m in ("rasl", "meadmm")]
+    rasl, helped, meadmm = (int(sum(e.values("usps", "failures", method=m))) for m in ("rasl", "rasl_coarse", "meadmm"))
     count = len(e.values("usps", "failures", method="rasl")) * 50
-    verdict = HOLDS if totals[1] < totals[0] else NOT
-    return f"{totals[0]} of {count}", f"{totals[1]} of {count}", verdict
-
-
-def _windows(kind: str) -> Callable[[Evidence], tuple[str, str, str]]:
-    """MeADMM recovers changed pixels better."""
-
-    def judge(e: Evidence) -> tuple[str, str, str]:
-        rasl, meadmm = e.pair("windows", "changed", kind=kind)
-        verdict = HOLDS if meadmm < rasl else NOT
-        margin = f" (by {1 - meadmm / rasl:.0%})" if meadmm < rasl else ""
-        return f"{rasl:.4f}", f"{meadmm:.4f}", verdict + margin
-
-    return judge
+    verdict = HOLDS if meadmm < rasl else NOT
+    return f"{rasl} of {count}", f"{meadmm} of {count}", f"{verdict}; RASL with a coarse stage fails on {helped}"
 
 
 def _speed(e: Evidence) -> tuple[str, str, str]:
@@ -161,18 +166,21 @@ CLAIMS = [
     Claim(
         "Fig. 2: MeADMM removes more of the light (share still dark, by sparsity weight)",
         "picture",
-        _lower("yale", "dark", ".1%"),
+        _lower("yale", "dark", ".1%", "sparsity", [1.0]),
     ),
     Claim(
         "Fig. 3: eyes behind sunglasses (distance to own, by sparsity weight)",
         "picture",
-        _lower("ar", "sunglasses", ".3f"),
+        _lower("ar", "sunglasses", ".3f", "sparsity", [1.0]),
     ),
-    Claim("Fig. 3: mouths behind scarves (same)", "picture", _lower("ar", "scarf", ".3f")),
+    Claim("Fig. 3: mouths behind scarves (same)", "picture", _lower("ar", "scarf", ".3f", "sparsity", [1.0])),
     Claim("Fig. 4: digit 1, failures", "RASL 3, MeADMM 0", _fails(1)),
     Claim("Fig. 4: digit 4, failures", "RASL 1, MeADMM 0", _fails(4)),
     Claim("digits with turns, shifts and affine changes: fewer failures", "claimed", _all_digits),
-    Claim("Fig. 5: patched windows, error on changed pixels", "picture", _windows("patched")),
-    Claim("Fig. 5: occluded windows, error on changed pixels", "picture", _windows("occluded")),
+    Claim(
+        "Fig. 5: windows, error on changed pixels",
+        "picture",
+        _lower("windows", "changed", ".4f", "kind", ["patched", "occluded"]),
+    ),
     Claim("speed on the windows", "102 ms, 220 ms: 2.2 x", _speed),
 ]

@@ -21,6 +21,7 @@ REAL = (
     "derivative, step control and gauge."
 )
 STANDIN = "**Made with generated stand-ins, not with the data sets of the paper: this says nothing about the paper.**"
+NAMES = {"rasl": "RASL", "rasl_coarse": "RASL + coarse", "meadmm": "MeADMM", "paper": "MeADMM, the paper's own"}
 STYLE = """body { font: 16px/1.5 system-ui, sans-serif; max-width: 1000px; margin: 2em auto; padding: 0 1em }
 table { border-collapse: collapse; display: block; overflow-x: auto }
 td, th { border: 1px solid #9996; padding: 4px 9px; text-align: left }
@@ -108,7 +109,7 @@ def _section(folder: Path, experiment: Experiment, rows: Rows) -> list[str]:
                 cell = {k: row[k] for k in experiment.axes}
                 name = "-".join([experiment.name, *(str(v) for v in cell.values())]) + ".jpg"
                 if (folder / "pictures" / name).is_file():
-                    label = {"rasl": "RASL", "meadmm": "MeADMM"}[row["method"]]
+                    label = NAMES[row["method"]]
                     lines += [f"![{label}, {caption}](pictures/{name})", "", f"*{label}, {caption}.*", ""]
     return lines
 
@@ -118,10 +119,10 @@ def _eyes(rows: Rows) -> Table:
     out = []
     for lights, label in ((50, "moderate"), (130, "all 64")):
         some = [r for r in rows if r["lights"] == lights]
-        for method, prefix in (("rasl", "initial_"), ("rasl", ""), ("meadmm", "")):
+        for method, prefix in (("rasl", "initial_"), ("rasl", ""), ("meadmm", ""), ("paper", "")):
             own = [r for r in some if r["method"] == method]
             if own:
-                name = "initial" if prefix else {"rasl": "RASL", "meadmm": "MeADMM"}[method]
+                name = "initial" if prefix else NAMES[method]
                 numbers = [np.mean([r[f"{prefix}{k}"] for r in own]) for k in ("mean", "std")]
                 cells = [f"{v:.3f}" for v in numbers] + [f"{max(r[f'{prefix}max'] for r in own):.2f}"]
                 whole = [np.mean([r[f"whole_{k}"] for r in own]) for k in ("mean", "std")]
@@ -142,9 +143,8 @@ def _by_method(columns: dict[str, Callable[[dict[str, Any]], str]], *keys: str) 
 
     def build(rows: Rows) -> Table:
         heads = [*keys, "method", *columns]
-        names = {"rasl": "RASL", "meadmm": "MeADMM"}
         return heads, [
-            [*(str(r[k]).replace("_", " ") for k in keys), names[r["method"]], *(form(r) for form in columns.values())]
+            [*(str(r[k]).replace("_", " ") for k in keys), NAMES[r["method"]], *(form(r) for form in columns.values())]
             for r in rows
         ]
 
