@@ -49,7 +49,10 @@ DATASETS: dict[str, Dataset] = {
             "on disk: the sets of the RASL paper (dummy head, digits, faces, windows); perception.csl.illinois.edu",
         ),
         Dataset("extended_yale_b", "on disk: faces under 64 lamps; ask the University of California, San Diego"),
-        Dataset("usps", "on disk: handwritten digits as usps.h5"),
+        Dataset("usps", "on disk: handwritten digits as usps.h5, libsvm text or zip.train"),
+        Dataset("ar", "on disk: faces with sunglasses and scarves; ask Aleix Martinez at the Ohio State University"),
+        Dataset("lfw", "on disk: people of Labeled Faces in the Wild with landmarks.txt; UMass Amherst"),
+        Dataset("oxford_affine", "on disk: planes under viewpoint and light changes; the VGG group of Oxford"),
     )
 }
 
