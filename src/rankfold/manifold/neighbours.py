@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
-from scipy.sparse import csr_array
-from scipy.sparse.csgraph import dijkstra, floyd_warshall
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.intp]
@@ -31,6 +29,9 @@ def geodesics(distances: Floats, k: int) -> Floats:
     A pair that no path joins gets its Euclidean distance plus the largest geodesic there is: farther than every pair
     that is joined, and still in order among its like.
     """
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import dijkstra, floyd_warshall
+
     n = len(distances)
     nearest = _nearest(distances, k)
     rows = np.repeat(np.arange(n), k)
