@@ -17,7 +17,8 @@ from conftest import DATA
 from rankfold.experiments.reproduce import experiments, run, write_pages
 from rankfold.experiments.reproduce.claims import CLAIMS, Evidence
 from rankfold.experiments.reproduce.grid import read_log, records, run_cell
-from rankfold.experiments.reproduce.measures import METHODS, _distance_to_own, sheet
+from rankfold.experiments.reproduce.measures import _distance_to_own
+from rankfold.experiments.reproduce.methods import METHODS, sheet
 from rankfold.experiments.reproduce.page import NAMES, claim_row, table
 from rankfold.experiments.windows import patched
 

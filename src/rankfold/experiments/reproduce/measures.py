@@ -1,49 +1,28 @@
-"""What is measured in a cell: numbers, and a picture where the paper has one. The MEASURES table."""
+"""What is measured in a cell: numbers, and a picture where the paper has one. Faces, digits, and the MEASURES table."""
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from rankfold.align import align
 from rankfold.datasets.ar import ArPerson, read_ar
 from rankfold.datasets.synthetic import Batch
 from rankfold.datasets.usps import read_usps
-from rankfold.datasets.wild import read_lfw, read_oxford
 from rankfold.experiments.faces import Protocol, make_batch
 from rankfold.experiments.reproduce import standins
+from rankfold.experiments.reproduce.methods import METHODS, STROKES, Measured, sheet
+from rankfold.experiments.reproduce.scenes import real, speed, windows
 from rankfold.experiments.retest import disagreement, perturbed
-from rankfold.experiments.windows import FRAME, Windows, patched, read_windows
 from rankfold.families import Floats, inverse, map_points, shift
-from rankfold.metrics import recovery_error
 from rankfold.result import Alignment
 from rankfold.stack import Frame, Stack
 
-Bytes = npt.NDArray[np.uint8]
-Measured = tuple[dict[str, Any], Bytes | None]
-
 INITIAL = 1.69  # px, mean eye error at the start: Table 2
-# What a method of the cases is. "paper": MeADMM with the paper's own average and norm, without our stages.
-METHODS: dict[str, dict[str, Any]] = {
-    "rasl": {"method": "rasl"},
-    "rasl_coarse": {"method": "rasl", "coarse": True},
-    "meadmm": {"method": "meadmm"},
-    "paper": {
-        "method": "meadmm",
-        "projector": "average",
-        "rank_surrogate": "nuclear",
-        "features": None,
-        "rescue": False,
-        "coarse": False,
-    },
-}
-STROKES: dict[str, Any] = {"coarse": True, "features": None, "rescue": False}  # of MeADMM on digits
 
 
 def eyes(cell: dict[str, Any], data: Path | None) -> Measured:
@@ -111,102 +90,6 @@ def digits(cell: dict[str, Any], data: Path | None) -> Measured:
     return {"failures": int((off > 1).sum()), "mean": float(off.mean()), "largest": float(off.max())}, picture
 
 
-def windows(cell: dict[str, Any], data: Path | None) -> Measured:
-    """Recovery where pixels were changed, and how far apart the hand-picked points end."""
-    photographs = standins.windows() if data is None else read_windows(data)
-    given, changed, truth = _corrupted(photographs, cell["kind"])
-    frame = FRAME if data is not None else standins.WINDOW_FRAME
-    options = METHODS[cell["method"]] | {"family": "homography", "inner_tol": 1e-5}
-    result = align(given, frame=frame, init=photographs.points, **options)
-    landed = np.stack(
-        [map_points(inverse(T), p) for T, p in zip(result.transforms, photographs.points.sources, strict=True)]
-    )
-    values = {
-        "points": float(np.linalg.norm(landed - np.median(landed, axis=0), axis=2).mean()),
-        "rank": result.rank,
-        "failed": int(result.failed.sum()),
-    }
-    if changed is not None:
-        clean = result.apply(truth)
-        seen = result.valid & np.isfinite(clean)
-        covered = seen & (np.nan_to_num(result.apply(changed)) > 0.5)
-        values |= {
-            "changed": recovery_error(result.low_rank, clean, covered),
-            "all": recovery_error(result.low_rank, clean, seen),
-        }
-    rows = [[p[k, ::2, ::2] for k in range(0, len(p), 2)] for p in (result.aligned, result.low_rank)]
-    return values, sheet(rows, 1)
-
-
-def speed(cell: dict[str, Any], data: Path | None) -> Measured:
-    """Seconds for the windows: the batch, a picture, an inner iteration."""
-    photographs = standins.windows() if data is None else read_windows(data)
-    frame = FRAME if data is not None else standins.WINDOW_FRAME
-    options: dict[str, Any] = {"family": "homography", "frame": frame, "init": photographs.points, "inner_tol": 1e-5}
-    began = time.perf_counter()
-    result = align(photographs.clean, method=cell["method"], n_jobs=1, **options)
-    seconds = time.perf_counter() - began
-    from rankfold.experiments.speed import time_iterations
-
-    n = len(photographs.clean)
-    rasl, meadmm = time_iterations((n, *frame.shape), repeats=3)
-    return {
-        "batch": seconds,
-        "image": seconds / n,
-        "inner": len(result.trace.inner["objective"]),
-        "iteration_ms": rasl if cell["method"] == "rasl" else meadmm,
-    }, None
-
-
-def real(cell: dict[str, Any], data: Path | None) -> Measured:
-    """Portraits with landmarks, planes with homographies."""
-    if cell["set"] in ("leuven", "graf"):
-        return _plane(cell, data), None
-    if data is None:
-        batch = standins.portraits(cell["set"])
-        images, places = batch.images, map_points(batch.truth, batch.points)
-        frame, init = batch.frame, batch.start
-        result = align(images, method=cell["method"], frame=frame, init=init)
-    else:
-        person = read_lfw(data, cell["set"])
-        images, places, frame = person.images, person.landmarks, Frame(80, 64)
-        result = align(images, method=cell["method"], frame=frame, coarse="auto")
-    spreads = []
-    for transforms in (result.start, result.transforms):
-        landed = np.stack([map_points(inverse(T), p) for T, p in zip(transforms, places, strict=True)])
-        spreads.append(float(np.linalg.norm(landed - np.median(landed, axis=0), axis=2).mean()))
-    averages = [np.nanmean(p, axis=0) for p in (replace(result, transforms=result.start).apply(images), result.aligned)]
-    picture = sheet([[*averages, np.nanmean(result.low_rank, axis=0)]], 2)
-    return {"before": spreads[0], "after": spreads[1], "failed": int(result.failed.sum())}, picture
-
-
-def _plane(cell: dict[str, Any], data: Path | None) -> dict[str, Any]:
-    """Corners against the true homographies, px of the originals; the largest view is the hardest."""
-    images, homographies = standins.plane(cell["set"]) if data is None else _grey_plane(data, cell["set"])
-    stack = Stack.of(images).reduced(4)
-    height, width = stack.sources[0].shape[:2]
-    frame = Frame(round(0.7 * height), round(0.7 * width))
-    result = align(stack, method=cell["method"], family="homography", frame=frame, coarse=True)
-    errors = []
-    for transforms in (result.start, result.transforms):
-        corners = map_points(transforms[0], frame.corners)  # in view 1
-        ours = map_points(transforms @ inverse(transforms[0]), corners)
-        errors.append(np.linalg.norm(ours - map_points(homographies, corners), axis=2).mean(axis=1)[1:])
-    before, after = errors
-    return {
-        "before": float(before.mean()),
-        "after": float(after.mean()),
-        "best": float(after.min()),
-        "failed": int(result.failed.sum()),
-    }
-
-
-def _grey_plane(data: Path, name: str) -> tuple[list[npt.NDArray[Any]], Floats]:
-    plane = read_oxford(data, name)
-    stack = Stack.of(plane.images).luminance()
-    return [np.asarray(s) for s in stack.sources], plane.homographies
-
-
 def _misaligned(data: Path | None, subject: int, lights: int) -> Batch:
     """Faces turned and shifted so that the eyes start 1.69 px off on average."""
     size = 1.0
@@ -249,32 +132,6 @@ def _stretched(start: Floats, frame: Frame, amount: float, seed: int) -> Floats:
     matrices = np.tile(np.eye(3), (len(start), 1, 1))
     matrices[:, :2, :2] += rng.uniform(-amount, amount, (len(start), 2, 2))
     return start @ shift(frame.centre) @ matrices @ shift(-frame.centre)
-
-
-def _corrupted(photographs: Windows, kind: str) -> tuple[list[Any], list[Any] | None, list[Any]]:
-    """Pictures as given, where they were changed, and what is true."""
-    if kind == "clean":
-        return photographs.clean, None, photographs.clean
-    if kind == "patched":
-        return patched(photographs)
-    changed = [(a != b).astype(np.float64) for a, b in zip(photographs.clean, photographs.occluded, strict=True)]
-    return photographs.occluded, changed, photographs.clean
-
-
-def sheet(rows: list[list[Any]], zoom: int, gap: int = 3) -> Bytes:
-    """Rows of pictures on white, each stretched to its own range."""
-    height, width = rows[0][0].shape[:2]
-    count = max(len(row) for row in rows)
-    out = np.full((len(rows) * (height * zoom + gap) - gap, count * (width * zoom + gap) - gap), 255, np.uint8)
-    for r, row in enumerate(rows):
-        for c, picture in enumerate(row):
-            grey = np.nan_to_num(picture if picture.ndim == 2 else picture.mean(axis=2))
-            low, high = np.percentile(grey, [0.5, 99.5])
-            shown = np.clip(255 * (grey - low) / max(high - low, 1e-9), 0, 255).astype(np.uint8)
-            tile = shown.repeat(zoom, axis=0).repeat(zoom, axis=1)
-            top, left = r * (height * zoom + gap), c * (width * zoom + gap)
-            out[top : top + tile.shape[0], left : left + tile.shape[1]] = tile
-    return out
 
 
 MEASURES: dict[str, Callable[[dict[str, Any], Path | None], Measured]] = {
