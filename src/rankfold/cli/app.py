@@ -28,8 +28,16 @@ console = Console()
 errors = Console(stderr=True)
 
 
+ORDER = ("demo", "align", "decompose", "apply", "report", "export")  # first in the list; then as they were added
+
+
 class Commands(TyperGroup):
     """Turns errors into one sentence and an exit code."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """What most people want comes first."""
+        names = super().list_commands(ctx)
+        return sorted(names, key=lambda name: ORDER.index(name) if name in ORDER else len(ORDER))
 
     def invoke(self, ctx: Any) -> Any:
         """Run a command."""
