@@ -100,7 +100,7 @@ def align(
         basis (handwriting).
     coarse : bool or "auto"
         Start with blurred pictures, for pictures that are far off. "auto" (MeADMM) tries it when ``init`` is not given
-        as transforms or points, and keeps it if the pictures then agree better.
+        as transforms or points, and keeps it if the pictures agree better a few steps later.
     variant : {"merged", "literal"}
         "literal" runs the paper's Algorithm 2 as it is printed, which does not converge; for comparison only.
     channels : {"luminance", "joint"}

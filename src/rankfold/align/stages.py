@@ -35,6 +35,7 @@ PATIENCE = 4  # outer iterations that MeADMM may take without lowering its objec
 GUARD = (
     0.5 / 42
 )  # of the short side: a picture that moves further on raw pixels after the features drifts, and is put back
+LOOK_AHEAD = 8  # outer iterations on features by which a coarse start is judged
 QUICK = 1e-3  # inner tolerance where only a step is wanted
 
 
@@ -116,7 +117,13 @@ def coarse_stage(job: Job, progress: Progress) -> Progress:
         settings = replace(job.outer, max_outer=8)
         trial = _iterate(job, trial, "coarse", sampler, _plain(job, tol=QUICK), settings)
     if job.coarse == "auto" and not trial.over:
-        costs = [agreement(job, p.motion.transforms) for p in (progress, trial)]
+        # blurred pictures often agree better at places that lead astray: ask again after a few steps on the features
+        settings = replace(job.outer, max_outer=LOOK_AHEAD)
+        inner = _plain(job, QUICK, "reweighted")
+        ahead = [_iterate(job, p, "coarse", job.contrast, inner, settings) for p in (progress, trial)]
+        if any(p.over for p in ahead):
+            return progress
+        costs = [agreement(job, p.motion.transforms) for p in ahead]
         if costs[1] >= costs[0]:
             return progress
     return trial
