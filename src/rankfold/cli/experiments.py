@@ -81,9 +81,11 @@ def reproduce(
     if docs is not None:
         copy_to_docs(out, docs)
     rows = [[cell.strip() for cell in line.strip("| ").split(" | ")] for line in summary.splitlines()]
-    voice.result(
-        [dict(zip(rows[0], row, strict=True)) for row in rows[2:]], summary + f"\n\n{out / 'reproduction.html'}"
+    label = (
+        "" if data is not None else "Generated stand-ins, not the paper's data: this says nothing about the paper.\n\n"
     )
+    shown = f"{label}{summary}\n\n{out / 'reproduction.html'}"
+    voice.result([dict(zip(rows[0], row, strict=True)) for row in rows[2:]], shown)
 
 
 @app.command()
