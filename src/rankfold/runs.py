@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import csv
 import json
+import time
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
@@ -145,12 +146,13 @@ def run_align(
     reading: Watch = int,
 ) -> Alignment:
     """Read, align, and fill a folder with everything but the pictures."""
+    began = time.perf_counter()
     stack = source.stack(choice.reduction, options.get("dtype", np.float64), reading)
     result = align(stack, frame=choice.frame, init=choice.init, **options)
     if crop:
         with suppress(InputError):  # nothing in common: better the whole frame than nothing
             result = crop_to_common(result)
-    fill(draft, result, stack, source, config)
+    fill(draft, result, stack, source, {"seconds": round(time.perf_counter() - began, 2), **config})
     return result
 
 
@@ -168,6 +170,7 @@ def run_decompose(
         raise InputError(f"the pictures of {source.path} have {len(shapes)} different sizes; use align, not decompose")
     if len(source) < 2:
         raise InputError(f"{source.path} has one picture only; a decomposition needs at least two")
+    began = time.perf_counter()
     stack = source.stack(reduction, options.get("dtype", np.float64), reading)
     values = np.stack(
         [
@@ -185,7 +188,7 @@ def run_decompose(
         singular_values=unit * result.singular_values,
         objective=unit * result.objective,
     )
-    fill(draft, result, stack, source, config)
+    fill(draft, result, stack, source, {"seconds": round(time.perf_counter() - began, 2), **config})
     return result
 
 

@@ -14,7 +14,7 @@ import rankfold as rf
 from rankfold.datasets import warped_low_rank
 from rankfold.io import FORMATS, open_pictures, write_picture, write_pictures
 from rankfold.io.pictures import load_picture
-from rankfold.io.source import as_type, natural
+from rankfold.io.source import as_type, natural, reading
 from rankfold.metrics import alignment_error
 
 RNG = np.random.default_rng(0)
@@ -403,6 +403,41 @@ class TestVideo:
         assert [name[-1] for name in some.names] == ["2", "4", "6"]
         np.testing.assert_array_equal(np.stack([p.values for p in some.pictures()]), back[2:7:2])
 
+    def test_a_video_that_breaks_off_says_how_far_it_is_good(self, tmp_path, monkeypatch):
+        import av
+
+        frames = smooth(8)
+        like = replace_path(open_pictures(np_file(tmp_path, frames)), "x.mp4")
+        path = write_pictures(tmp_path / "clip", like.names, frames.astype(float), like, "video")
+
+        class Broken:
+            """A container whose decoder trips over the sixth frame."""
+
+            def __init__(self, name):
+                self.real = plain(name)
+
+            def __enter__(self):
+                return self
+
+            def __exit__(self, *error):
+                self.real.close()
+
+            @property
+            def streams(self):
+                return self.real.streams
+
+            def decode(self, video):
+                for k, frame in enumerate(self.real.decode(video=video)):
+                    if k == 5:
+                        raise av.InvalidDataError(1, "bad bytes")
+                    yield frame
+
+        plain = av.open
+        monkeypatch.setattr(av, "open", Broken)
+        with pytest.raises(rf.FormatError, match=r"damaged after frame 4 .*use --frames 0:5"):
+            open_pictures(path)
+        assert len(list(open_pictures(path, frames="0:5").pictures())) == 5
+
     def test_odd_sizes_and_grey_get_through(self, tmp_path):
         frames = smooth(4, (31, 33), 1)
         like = replace_path(open_pictures(np_file(tmp_path, frames)), "x.mp4")
@@ -468,6 +503,18 @@ class TestReduction:
         one, all_ = open_pictures(np_file(tmp_path, values)).stack(), rf.Stack.of(values)
         np.testing.assert_array_equal(one.units, all_.units)
         np.testing.assert_array_equal(one.sources[0], all_.sources[0])
+
+
+def test_want_of_memory_is_not_taken_for_a_bad_file():
+    with pytest.raises(MemoryError), reading("a.png", "read", "replace it"):
+        raise MemoryError
+    with pytest.raises(rf.InputError, match="as it is"), reading("a.png", "read", "replace it"):
+        raise rf.InputError("as it is")
+    with (
+        pytest.raises(rf.FormatError, match=r"a\.png cannot be read \(odd\); replace it"),
+        reading("a.png", "read", "replace it"),
+    ):
+        raise ArithmeticError("odd")
 
 
 def test_every_format_has_a_summary():

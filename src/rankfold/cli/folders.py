@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from rankfold.cli.app import Json, Quiet, Voice, app, check_apart
-from rankfold.cli.running import Format, Frames, Grey, Key, Overwrite, Pictures, Select, SkipBad, Stride, _open
+from rankfold.cli.options import Format, Frames, Grey, Key, Overwrite, Pictures, Select, SkipBad, Stride, open_source
 
 RunFolder = Annotated[Path, typer.Argument(help="The folder that align made.")]
 
@@ -48,7 +48,7 @@ def apply(
     result = load(run)
     if not isinstance(result, Alignment):
         raise InputError(f"{run} is a decomposition and has no transforms; use a run of align")
-    source = _open(voice, pictures, frames, stride, select, key, grey, skip_bad)
+    source = open_source(voice, pictures, frames, stride, select, key, grey, skip_bad)
     check_apart(pictures, out)
     order = _order(source.names, result.names, str(run))
     if len(source) != len(result.names):

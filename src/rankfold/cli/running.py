@@ -18,7 +18,6 @@ from rankfold.cli.app import (
     Voice,
     app,
     check_apart,
-    complete,
     one_of,
     plain,
     repeat_command,
@@ -26,57 +25,29 @@ from rankfold.cli.app import (
     size_of,
     table_of,
 )
-
-
-def _methods() -> list[str]:
-    from rankfold import METHODS
-
-    return list(METHODS)
-
-
-def _families() -> list[str]:
-    from rankfold import FAMILIES
-
-    return list(FAMILIES)
-
-
-def _projectors() -> list[str]:
-    from rankfold import PROJECTORS
-
-    return [*PROJECTORS, "none"]
-
-
-def _formats() -> list[str]:
-    from rankfold.io import FORMATS
-
-    return list(FORMATS)
-
-
-Pictures = Annotated[
-    str, typer.Argument(help="A folder, a pattern, a video, a TIFF stack, a .npy/.npz file or a zarr.")
-]
-Out = Annotated[Path | None, typer.Option("-o", "--out", help="The run folder; NAME-run by default.")]
-Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace the run folder if it is there.")]
-Frames = Annotated[str | None, typer.Option(help="Of a video: 100:300.")]
-Stride = Annotated[int, typer.Option(min=1, help="Of a video: every so many frames.")]
-Select = Annotated[list[str] | None, typer.Option(help="Of a TIFF with named axes: C=0, Z=3, ...")]
-Key = Annotated[str | None, typer.Option(help="Of .npz and zarr groups: the name of the array.")]
-Grey = Annotated[bool, typer.Option("--grey", help="Turn colour into grey while reading.")]
-SkipBad = Annotated[bool, typer.Option("--skip-bad", help="Leave out pictures that cannot be read.")]
-Reduce = Annotated[int | None, typer.Option(min=1, help="Read pictures so many times coarser; chosen if not given.")]
-Format = Annotated[
-    str | None,
-    typer.Option(help="Of the pictures written; as they came by default.", callback=one_of("format", _formats)),
-]
-Jobs = Annotated[int, typer.Option("--jobs", "-j", help="Threads; -1 for all cores.")]
-Single = Annotated[bool, typer.Option("--float32", help="Compute in single precision.")]
-NoReport = Annotated[bool, typer.Option("--no-report", help="Do not write report.html.")]
-NoPictures = Annotated[bool, typer.Option("--no-pictures", help="Write the result only, no pictures.")]
-PlanOnly = Annotated[bool, typer.Option("--plan", help="Say frame, memory and time, and stop.")]
-Surrogate = Annotated[
-    str | None,
-    typer.Option(help="nuclear or reweighted.", callback=one_of("rank surrogate", lambda: ["nuclear", "reweighted"])),
-]
+from rankfold.cli.options import (
+    Family,
+    Format,
+    Frames,
+    Grey,
+    Jobs,
+    Key,
+    Method,
+    NoPictures,
+    NoReport,
+    Out,
+    Overwrite,
+    Pictures,
+    PlanOnly,
+    Projector,
+    Reduce,
+    Select,
+    Single,
+    SkipBad,
+    Stride,
+    Surrogate,
+    open_source,
+)
 
 
 @app.command()
@@ -84,12 +55,8 @@ def align(
     ctx: typer.Context,
     pictures: Pictures,
     out: Out = None,
-    method: Annotated[
-        str, typer.Option("--method", "-m", callback=one_of("method", _methods), autocompletion=complete(_methods))
-    ] = "meadmm",
-    family: Annotated[
-        str, typer.Option("--family", "-t", callback=one_of("family", _families), autocompletion=complete(_families))
-    ] = "similarity",
+    method: Method = "meadmm",
+    family: Family = "similarity",
     frame: Annotated[
         str | None, typer.Option(help="Height x width of the common grid; from the pictures if not given.")
     ] = None,
@@ -98,9 +65,7 @@ def align(
     features: Annotated[bool | None, typer.Option("--features/--no-features", help="Align contrast first.")] = None,
     rescue: Annotated[bool | None, typer.Option("--rescue/--no-rescue", help="Look for lost pictures.")] = None,
     sparsity_weight: Annotated[float, typer.Option(help="Below one where much is hidden: 0.6.")] = 1.0,
-    projector: Annotated[
-        str | None, typer.Option(callback=one_of("projector", _projectors), autocompletion=complete(_projectors))
-    ] = None,
+    projector: Projector = None,
     neighbors: Annotated[int | None, typer.Option(min=1, help="K of the projector.")] = None,
     rank_surrogate: Surrogate = None,
     gauge: Annotated[str, typer.Option(help="mean, none, or the number of the picture that is held.")] = "mean",
@@ -135,6 +100,7 @@ def align(
     Example: rankfold align photos -o run
     """
     from rankfold import runs
+    from rankfold.cli.progress import Watcher
     from rankfold.status import Status
     from rankfold.storage import whole_or_nothing
 
@@ -143,7 +109,7 @@ def align(
         raise typer.BadParameter(f"--gauge {gauge} is unknown; use mean, none, or the number of a picture")
     if crop not in (None, "common"):
         raise typer.BadParameter(f"--crop {crop} is unknown; the only choice is common")
-    source = _open(voice, pictures, frames, stride, select, key, grey, skip_bad)
+    source = open_source(voice, pictures, frames, stride, select, key, grey, skip_bad)
     choice = runs.choose(source, size_of(frame), init, reduce, family)
     if plan:
         _say_plan(voice, source, choice, method, family)
@@ -171,8 +137,6 @@ def align(
         if options.get(name) == off:
             options[name] = None
     _say_choice(voice, source, choice, method, family)
-    from rankfold.cli.progress import Watcher
-
     began = time.perf_counter()
     watcher = Watcher(voice.silent, _stages(method, options, init))
     with whole_or_nothing(target, overwrite) as draft, watcher as watch:
@@ -188,7 +152,7 @@ def align(
             crop=crop is not None,
             reading=watch.advance,
         )
-        _finish(draft, result, source, format, began, no_pictures, no_report, voice, watch)
+        _finish(draft, result, source, format, no_pictures, no_report, voice, watch)
     failed = [name for name, bad in zip(result.names, result.failed, strict=True) if bad]
     summary = {
         "run": str(target),
@@ -225,9 +189,7 @@ def decompose(
     ctx: typer.Context,
     pictures: Pictures,
     out: Out = None,
-    method: Annotated[
-        str, typer.Option("--method", "-m", help="rpca or meadmm.", callback=one_of("method", _methods))
-    ] = "rpca",
+    method: Method = "rpca",
     sparsity_weight: Annotated[float, typer.Option(help="Larger keeps more in the clean picture.")] = 1.0,
     rank_surrogate: Surrogate = None,
     tol: Annotated[float, typer.Option(help="Relative residual at which to stop.")] = 1e-5,
@@ -259,7 +221,7 @@ def decompose(
     from rankfold.storage import whole_or_nothing
 
     voice = Voice(json, quiet)
-    source = _open(voice, pictures, frames, stride, select, key, grey, skip_bad)
+    source = open_source(voice, pictures, frames, stride, select, key, grey, skip_bad)
     reduction = reduce or batch_reduction(len(source), source.shapes[0])
     height, width = (size // reduction for size in source.shapes[0][:2])
     coarser = f", read {reduction} times coarser (--reduce)" if reduction > 1 else ""
@@ -278,7 +240,7 @@ def decompose(
         watch.say("reading", len(source))
         extra = {"n_jobs": jobs, "observe": watch, "dtype": np.float32 if float32 else np.float64}
         result = runs.run_decompose(draft, source, reduction, {**options, **extra}, config, watch.advance)
-        _finish(draft, result, source, format, began, no_pictures, no_report, voice, watch)
+        _finish(draft, result, source, format, no_pictures, no_report, voice, watch)
     summary = {
         "run": str(target),
         "status": result.status.name,
@@ -294,27 +256,6 @@ def decompose(
     if result.status is Status.STOPPED:
         voice.remark(f"Stopped before it had converged; to have all of it: {repeat_command(ctx, out=f'{target}-2')}")
         raise typer.Exit(STOPPED)
-
-
-def _open(
-    voice: Voice,
-    pictures: str,
-    frames: str | None,
-    stride: int,
-    select: list[str] | None,
-    key: str | None,
-    grey: bool,
-    skip_bad: bool,
-) -> Any:
-    """Look at the input and say what is left out."""
-    from rankfold.io import open_pictures
-
-    source = open_pictures(pictures, frames=frames, stride=stride, select=tuple(select or ()), key=key)
-    source = source.in_grey() if grey else source
-    source = source.without_bad() if skip_bad else source
-    if source.left_out:
-        voice.remark(f"left out: {', '.join(source.left_out[:8])}{' ...' if len(source.left_out) > 8 else ''}")
-    return source
 
 
 def _say_choice(voice: Voice, source: Any, choice: Any, method: str, family: str) -> None:
@@ -378,17 +319,12 @@ def _finish(
     result: Any,
     source: Any,
     format: str | None,
-    began: float,
     no_pictures: bool,
     no_report: bool,
     voice: Voice,
     watch: Any,
 ) -> None:
     """Pictures and report into the folder before it takes its name."""
-    import tomllib
-
-    import tomli_w
-
     from rankfold import runs
     from rankfold.errors import InputError
 
@@ -398,9 +334,6 @@ def _finish(
             runs.write_parts(draft, result, source, format, watch.advance)
         except InputError as error:  # the result is worth more than its pictures
             voice.remark(f"Not all pictures could be written: {error}")
-    config = tomllib.loads((draft / "config.toml").read_text(encoding="utf-8"))
-    seconds = {"seconds": round(time.perf_counter() - began, 2)}
-    (draft / "config.toml").write_text(tomli_w.dumps({**seconds, **config}), encoding="utf-8")
     if not no_report:
         watch.say("writing the report")
         try:

@@ -9,18 +9,14 @@ from typing import Any
 import numpy as np
 
 from rankfold.errors import FormatError, InputError
-from rankfold.io.source import Array, Picture, Source, as_type, refuse_options
+from rankfold.io.source import Array, Picture, Source, as_type, or_error, reading, refuse_options
 
 
 def open_array(path: str, key: str | None = None, **options: object) -> Source:
     """Pictures of a .npy or .npz file; ``key`` names the array where a file has several."""
     refuse_options("an array file", options)
-    try:
+    with reading(path, "read as an array", "write it again with numpy.save"):
         stored: Any = np.load(path, mmap_mode="r", allow_pickle=False)
-    except FileNotFoundError as error:
-        raise FormatError(f"{path} does not exist; check the name") from error
-    except Exception as error:
-        raise FormatError(f"{path} cannot be read as an array ({error}); write it again with numpy.save") from error
     if isinstance(stored, np.ndarray):
         return _source(path, "array", stored)
     with stored:
@@ -31,10 +27,8 @@ def open_zarr(path: str, key: str | None = None, **options: object) -> Source:
     """Pictures of a zarr array, or of the array ``key`` of a group; chunks are read as they are needed."""
     refuse_options("a zarr array", options)
     zarr = _zarr()
-    try:
+    with reading(path, "read as zarr", "give the folder that zarr made"):
         found = zarr.open(path, mode="r")
-    except Exception as error:
-        raise FormatError(f"{path} cannot be read as zarr ({error}); give the folder that zarr made") from error
     if isinstance(found, zarr.Group):
         found = found[_one_of(path, sorted(name for name, _ in found.arrays()), key)]
     return _source(path, "zarr", found)
@@ -47,15 +41,18 @@ def _source(path: str, kind: str, array: Any) -> Source:
 
     def iterate() -> Iterator[Picture | FormatError]:
         for index in range(array.shape[0]):
-            try:
-                yield Picture(np.asarray(array[index]))
-            except Exception as error:  # a damaged chunk
-                yield FormatError(f"picture {index} of {path} cannot be read ({error}); restore the file")
+            yield or_error(lambda: _picture(path, array, index))  # noqa: B023 (called at once)
 
     stem = Path(path).name.split(".")[0]
     names = tuple(f"{stem}-{index:04d}" for index in range(array.shape[0]))
     shape = tuple(int(size) for size in array.shape[1:])
     return Source(path, kind, names, (shape,) * len(names), (np.dtype(array.dtype),) * len(names), iterate)
+
+
+def _picture(path: str, array: Any, index: int) -> Picture:
+    """One row; a chunk of it may be damaged."""
+    with reading(f"picture {index} of {path}", "read", "restore the file"):
+        return Picture(np.asarray(array[index]))
 
 
 def _one_of(path: str, names: list[str], key: str | None) -> str:

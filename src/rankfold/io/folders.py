@@ -11,7 +11,7 @@ import numpy as np
 
 from rankfold.errors import FormatError, InputError
 from rankfold.io.pictures import ENDINGS, load_picture, picture_header, write_picture
-from rankfold.io.source import Array, Picture, Source, natural, refuse_options
+from rankfold.io.source import Array, Picture, Source, natural, or_error, refuse_options
 
 
 def open_folder(path: str, **options: object) -> Source:
@@ -51,10 +51,7 @@ def _source(path: str, files: list[Path], left_out: tuple[str, ...]) -> Source:
 
     def iterate() -> Iterator[Picture | FormatError]:
         for file in files:
-            try:
-                yield load_picture(file)
-            except FormatError as error:
-                yield error
+            yield or_error(lambda: load_picture(file))  # noqa: B023 (called at once)
 
     return Source(path, "pictures", _names(files), shapes, kinds, iterate, left_out=left_out)
 

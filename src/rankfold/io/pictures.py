@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rankfold.errors import FormatError, InputError
-from rankfold.io.source import Array, Picture, as_type
+from rankfold.io.source import Array, Picture, as_type, reading
 from rankfold.io.tiff import read_tiff, tiff_header, write_tiff_picture
 
 R = TypeVar("R")
@@ -169,24 +169,15 @@ def _guarded(path: Path, read: Callable[[], R]) -> R:
     """Turn what libraries raise on a bad file into one sentence that names it."""
     from PIL import Image, UnidentifiedImageError
 
-    try:
-        return read()
-    except FormatError:
-        raise
-    except FileNotFoundError as error:
-        raise FormatError(f"{path} does not exist; check the name") from error
-    except Image.DecompressionBombError as error:
-        raise FormatError(
-            f"{path} says it has more than {MAX_PIXELS:,} pixels; cut or shrink it, or leave it out with --skip-bad"
-        ) from error
-    except UnidentifiedImageError as error:
-        raise FormatError(f"{path} is not a picture; remove it or leave it out with --skip-bad") from error
-    except Exception as error:  # decoders raise whatever they like on damaged bytes
-        if isinstance(error, (MemoryError, RecursionError)):
-            raise
-        raise FormatError(
-            f"{path} cannot be read as a picture ({error}); replace it or leave it out with --skip-bad"
-        ) from error
+    with reading(path, "read as a picture", "replace it or leave it out with --skip-bad"):
+        try:
+            return read()
+        except Image.DecompressionBombError as error:
+            raise FormatError(
+                f"{path} says it has more than {MAX_PIXELS:,} pixels; cut or shrink it, or leave it out with --skip-bad"
+            ) from error
+        except UnidentifiedImageError as error:
+            raise FormatError(f"{path} is not a picture; remove it or leave it out with --skip-bad") from error
 
 
 def _png16(stored: Array, seen: npt.NDArray[np.bool_]) -> bytes:

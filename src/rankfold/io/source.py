@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from rankfold.errors import FormatError, InputError
+from rankfold.errors import FormatError, InputError, RankfoldError
 from rankfold.stack import LUMINANCE, Bools, Stack
 
 Array = npt.NDArray[Any]
@@ -108,6 +110,30 @@ class Source:
             parts.append(Stack.of([picture.values], masks, [name], dtype).reduced(reduction))
             watch()
         return Stack.joined(parts)
+
+
+@contextmanager
+def reading(path: str | Path, what: str, remedy: str) -> Iterator[None]:
+    """Turn whatever a decoder raises on bad bytes into one sentence that names the file and the remedy.
+
+    Decoders raise anything. Our own errors, and want of memory, are what they are.
+    """
+    try:
+        yield
+    except (RankfoldError, MemoryError, RecursionError):
+        raise
+    except FileNotFoundError as error:
+        raise FormatError(f"{path} does not exist; check the name") from error
+    except Exception as error:
+        raise FormatError(f"{path} cannot be {what} ({error}); {remedy}") from error
+
+
+def or_error(read: Callable[[], Picture]) -> Picture | FormatError:
+    """A picture, or the error that says why there is none: the next one may still be good."""
+    try:
+        return read()
+    except FormatError as error:
+        return error
 
 
 def natural(name: str) -> list[tuple[int, int, str]]:

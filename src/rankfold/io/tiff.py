@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from rankfold.errors import FormatError, InputError
-from rankfold.io.source import Array, Picture, Source, as_type, refuse_options
+from rankfold.io.source import Array, Picture, Source, as_type, or_error, reading, refuse_options
 
 PICTURE_AXES = "YXSC"  # rows, columns, samples, channels; every other axis counts pictures
 ALPHA = (1, 2)  # extra samples that are transparency; others are channels
@@ -60,19 +60,14 @@ def open_tiff(path: str, select: tuple[str, ...] = (), **options: object) -> Sou
     import tifffile
 
     refuse_options("a TIFF stack", options)
-    try:
-        with tifffile.TiffFile(path) as file:
-            series = file.series[0]
-            axes, shape, dtype = _distinct(series.axes), series.shape, np.dtype(series.dtype)
-            depth = series.keyframe.ndim  # how many of the axes lie within one page
-            whole = len(series.pages) < int(np.prod(shape[: len(shape) - depth], dtype=int))  # one header for all pages
-            further = tuple(f"series {k + 1} of {Path(path).name}" for k in range(1, len(file.series)))
-            colour = series.keyframe
-            alpha, mapped = bool(_alpha(colour)), colour.photometric in (PALETTE, CMYK, WHITE_IS_ZERO)
-    except FileNotFoundError as error:
-        raise FormatError(f"{path} does not exist; check the name") from error
-    except Exception as error:  # whatever the parser trips over
-        raise FormatError(f"{path} cannot be read as TIFF ({error}); replace it") from error
+    with reading(path, "read as TIFF", "replace it"), tifffile.TiffFile(path) as file:
+        series = file.series[0]
+        axes, shape, dtype = _distinct(series.axes), series.shape, np.dtype(series.dtype)
+        depth = series.keyframe.ndim  # how many of the axes lie within one page
+        whole = len(series.pages) < int(np.prod(shape[: len(shape) - depth], dtype=int))  # one header for all pages
+        further = tuple(f"series {k + 1} of {Path(path).name}" for k in range(1, len(file.series)))
+        colour = series.keyframe
+        alpha, mapped = bool(_alpha(colour)), colour.photometric in (PALETTE, CMYK, WHITE_IS_ZERO)
     if "Y" not in axes or "X" not in axes:
         raise FormatError(f"{path} has the axes {axes}; pictures need Y and X")
     fixed = _selected(select, axes, shape, path)
@@ -109,15 +104,14 @@ def open_tiff(path: str, select: tuple[str, ...] = (), **options: object) -> Sou
         values = values[..., 0] if values.ndim == 3 and values.shape[2] == 1 else values
         return _plain(values, tif.series[0].keyframe) if alpha or mapped else Picture(values)
 
+    def guarded(tif: Any, index: int) -> Picture:
+        with reading(f"page {index} of {path}", "read", "write the stack again"):
+            return one(tif, index)
+
     def iterate() -> Iterator[Picture | FormatError]:
         with tifffile.TiffFile(path) as tif:
             for index in range(count):
-                try:
-                    yield one(tif, index)
-                except FormatError as error:
-                    yield error
-                except Exception as error:  # a decoder on damaged bytes
-                    yield FormatError(f"page {index} of {path} cannot be read ({error}); write the stack again")
+                yield or_error(lambda: guarded(tif, index))  # noqa: B023 (called at once)
 
     size = (shape[axes.index("Y")], shape[axes.index("X")])
     stem = Path(path).name.split(".")[0]

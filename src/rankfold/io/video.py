@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from rankfold.errors import FormatError, InputError
-from rankfold.io.source import Array, Picture, Source, as_type, refuse_options
+from rankfold.io.source import Array, Picture, Source, as_type, reading, refuse_options
 
 ENDINGS = (".mp4", ".avi", ".mov", ".mkv", ".webm", ".m4v", ".mpg", ".mpeg", ".wmv", ".gif")
 CODECS = {".webm": "libvpx-vp9", ".avi": "mpeg4", ".mpg": "mpeg2video", ".mpeg": "mpeg2video", ".wmv": "wmv2"}
@@ -28,45 +28,42 @@ def open_video(path: str, frames: str | None = None, stride: int = 1, **options:
     if not chosen:
         raise InputError(f"--frames {frames} selects nothing of {path}, which has {total} frames (0 to {total - 1})")
 
-    def decode() -> Iterator[Array]:
+    def decode() -> Iterator[Picture | FormatError]:
         import av
 
         with av.open(path) as container:
             for frame in islice(container.decode(video=0), first, chosen[-1] + 1, stride):
-                yield frame.to_ndarray(format="gray" if grey else "rgb24")
+                yield Picture(frame.to_ndarray(format="gray" if grey else "rgb24"))
 
-    def iterate() -> Iterator[Picture | FormatError]:
-        try:
-            for values in decode():
-                yield Picture(values)
-        except Exception as error:  # decoders raise whatever they like on damaged bytes
-            yield FormatError(f"{path} cannot be decoded ({error}); cut it with --frames or convert it")
-
-    shape = next(decode()).shape
+    first_frame = next(decode())
+    assert isinstance(first_frame, Picture)
+    shape = first_frame.values.shape
     names = tuple(f"{Path(path).stem}-{k:05d}" for k in chosen)
     return Source(
-        path, "video", names, (shape,) * len(names), (np.dtype(np.uint8),) * len(names), iterate, rate=rate / stride
+        path, "video", names, (shape,) * len(names), (np.dtype(np.uint8),) * len(names), decode, rate=rate / stride
     )
 
 
 def _look(path: str, last: int) -> tuple[float, bool, int]:
-    """Frames a second, whether it is grey, and how many frames there are up to ``last``, by count: headers lie."""
+    """Frames a second, whether it is grey, and how many frames there are up to ``last``, by count: headers lie.
+
+    Every frame up to ``last`` is decoded once, so a damaged one is found here, before anything is computed.
+    """
     import av
 
-    try:
-        with av.open(path) as container:
-            if not container.streams.video:
-                raise FormatError(f"{path} has no video track; give a file with pictures")
-            stream = container.streams.video[0]
-            rate = float(stream.average_rate or 25)
-            grey = str(stream.codec_context.pix_fmt or "").startswith("gray")
-            return rate, grey, sum(1 for _ in islice(container.decode(video=0), min(last, 2**40)))
-    except FormatError:
-        raise
-    except FileNotFoundError as error:
-        raise FormatError(f"{path} does not exist; check the name") from error
-    except Exception as error:
-        raise FormatError(f"{path} cannot be read as a video ({error}); convert it to mp4 and try again") from error
+    with reading(path, "read as a video", "convert it to mp4 and try again"), av.open(path) as container:
+        if not container.streams.video:
+            raise FormatError(f"{path} has no video track; give a file with pictures")
+        stream = container.streams.video[0]
+        rate = float(stream.average_rate or 25)
+        grey = str(stream.codec_context.pix_fmt or "").startswith("gray")
+        count = 0
+        try:
+            for _ in islice(container.decode(video=0), min(last, 2**40)):
+                count += 1
+        except av.FFmpegError as error:
+            raise FormatError(f"{path} is damaged after frame {count - 1} ({error}); use --frames 0:{count}") from error
+        return rate, grey, count
 
 
 def _range(text: str | None) -> tuple[int, int]:
