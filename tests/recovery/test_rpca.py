@@ -6,7 +6,7 @@ import pytest
 import rankfold as rf
 from oracles.optimality import violation
 from rankfold.admm import Problem, Settings, solve
-from rankfold.align.methods import BALANCE
+from rankfold.admm.problem import scheduled
 from rankfold.datasets import low_rank_plus_sparse
 from rankfold.executors import executor_for
 
@@ -22,7 +22,7 @@ def test_low_rank_and_sparse_parts_are_found_exactly(seed):
     # the multiplier is not part of the public result: ask the solver itself, with the same settings
     problem = Problem(truth.data, result.sparsity)
     with executor_for(None, 2) as executor:
-        point = solve(problem, Settings(tol=1e-7, balance=BALANCE), executor)
+        point = solve(problem, scheduled(Settings(tol=1e-7), "balanced"), executor)
     np.testing.assert_array_equal(point.low_rank, result.low_rank)
     assert violation(point.low_rank, point.sparse, point.dual, problem.sparsity) < 1e-4
 

@@ -1,3 +1,5 @@
+from functools import reduce
+
 import numpy as np
 import pytest
 
@@ -27,13 +29,18 @@ def in_slabs(X, precise):
     return [reduction(X[:, i : i + 64], False, precise) for i in range(0, X.shape[1], 64)]
 
 
+def operator(svt):
+    return reduce(np.matmul, svt.factors(np.float64))
+
+
+@pytest.mark.parametrize("expected_rank", [None, 1])
 @pytest.mark.parametrize("t", [0.5, 1e-2, 1e-4, 2 * GRAM_LIMIT])
-def test_the_gram_form_is_the_svd_to_ten_digits_where_it_is_used(t):
+def test_the_gram_form_is_the_svd_to_ten_digits_where_it_is_used(t, expected_rank):
     assert not needs_precision(t, 1.0)
     X = graded(1e8)
-    svt = threshold_gram(sum(in_slabs(X, False)), t)
+    svt = threshold_gram(sum(in_slabs(X, False)), t, expected=expected_rank)
     expected, values = full_svd(X, t)
-    assert np.linalg.norm(svt.operator @ X - expected) < 2e-10
+    assert np.linalg.norm(operator(svt) @ X - expected) < 2e-10
     assert len(svt.singular_values) == len(values)
     np.testing.assert_allclose(svt.singular_values, values, atol=2e-10)
     assert svt.largest == pytest.approx(1, abs=1e-12)
@@ -46,10 +53,22 @@ def test_the_precise_form_keeps_the_digits_that_the_gram_form_loses():
     expected, values = full_svd(X, t)
     gram = threshold_gram(sum(in_slabs(X, False)), t)
     precise = threshold_triangles(in_slabs(X, True), t)
-    assert np.linalg.norm(precise.operator @ X - expected) < 1e-14
+    assert np.linalg.norm(operator(precise) @ X - expected) < 1e-14
     np.testing.assert_allclose(precise.singular_values, values, atol=1e-14)
     # the same with the Gram matrix: what is near the threshold is wrong in its first digit
     assert np.abs(np.pad(gram.singular_values, (0, 30))[:30] - np.pad(values, (0, 30))[:30]).max() > 1e-10
+
+
+def test_the_product_has_thin_factors_where_the_rank_is_low():
+    X = graded(1e6)
+    gram = X @ X.T
+    low, high = threshold_gram(gram, 0.05), threshold_gram(gram, 1e-5)
+    assert [f.shape for f in low.factors(np.float64)] == [
+        (30, len(low.singular_values)),
+        (len(low.singular_values), 30),
+    ]
+    assert [f.shape for f in high.factors(np.float64)] == [(30, 30)]
+    np.testing.assert_allclose(low.gram(), (operator(low) @ X) @ (operator(low) @ X).T, atol=1e-12)
 
 
 def test_both_forms_work_along_the_other_axis():
@@ -57,13 +76,13 @@ def test_both_forms_work_along_the_other_axis():
     expected, _ = full_svd(X, 0.01)
     for precise, threshold in ((False, lambda r, t: threshold_gram(sum(r), t)), (True, threshold_triangles)):
         svt = threshold([reduction(X[i : i + 64], True, precise) for i in range(0, 200, 64)], 0.01)
-        np.testing.assert_allclose(X @ svt.operator, expected, atol=1e-12)
+        np.testing.assert_allclose(X @ operator(svt), expected, atol=1e-12)
 
 
 def test_a_threshold_above_everything_gives_zero():
     X = graded(10)
     svt = threshold_gram(X @ X.T, 2.0)
-    assert not svt.operator.any()
+    assert not operator(svt).any()
     assert len(svt.singular_values) == 0
 
 

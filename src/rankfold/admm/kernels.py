@@ -1,7 +1,9 @@
 """The elementwise work of an inner iteration, fused into two compiled passes.
 
-Strict arithmetic: with reassociated sums the compiler takes another order where its check for overlapping arrays fails,
-which depends on where they happen to lie in memory, and the last bits with it.
+A row is done in pieces that fit into the first-level cache, a piece in short loops that each write one or two arrays:
+then the compiler vectorises all of them. Sums are loops of their own that write nothing, and only those may be
+reassociated: in a loop that also writes, the compiler falls back to another order where its check for overlapping
+arrays fails, which depends on where they happen to lie in memory, and the last bits with it.
 """
 
 from __future__ import annotations
@@ -15,86 +17,196 @@ from numba import njit
 Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
 
+PIECE = 512  # values of a row that are done at a time
+SUMS = {"reassoc", "nsz"}
+
 
 @njit(cache=True, nogil=True)
-def soft_threshold(X: Array, A: Array, E: Array, Y: Array, W: Array, P: Array, threshold: float, beta: float) -> float:
-    """E <- S_{wt}[R] and Y <- R - E for R = X + E - A; returns Σ w|E|. An empty W means w = 1.
+def soft_threshold(
+    X: Array,
+    A: Array,
+    E: Array,
+    Y: Array,
+    W: Array,
+    P: Array,
+    Q: Array,
+    threshold: float,
+    beta: float,
+    relaxation: float,
+    mu: float,
+    products: Floats,
+) -> float:
+    """E <- S_{wt}[R], Y <- R - E and ``products`` (n, p) <- QY for R = X + E - A; returns Σ w|E|.
 
-    If P = Φ is not empty, X holds (X + βΦ)/(1 + β) and is set back to X first.
+    An empty W means w = 1. If P = Φ is not empty, X holds (X + βΦ)/(1 + β) and is set back to X first. With a
+    ``relaxation`` a other than one, A is replaced in R by aA + (1 - a)(V_m - E), where V_m - E = X - Y/μ.
     """
+    n, m = X.shape
     t, pull = X.dtype.type(threshold), X.dtype.type(beta)
-    weighted, cloned = W.size > 0, P.size > 0
+    stay, down = X.dtype.type(1 - relaxation), X.dtype.type(1 / mu)
+    weighted, cloned, relaxed = W.size > 0, P.size > 0, relaxation != 1.0
     total = 0.0
-    for i in range(X.shape[0]):
-        for j in range(X.shape[1]):
+    products[:] = 0
+    for i in range(n):
+        for first in range(0, m, PIECE):
+            last = min(first + PIECE, m)
+            x, a, e, y = X[i, first:last], A[i, first:last], E[i, first:last], Y[i, first:last]
             if cloned:
-                X[i, j] += pull * (X[i, j] - P[i, j])
-            r = X[i, j] + E[i, j] - A[i, j]
-            wt = t * W[i, j] if weighted else t
-            kept = min(max(r, -wt), wt)
-            e = r - kept
-            E[i, j] = e
-            Y[i, j] = kept
-            total += abs(e) * W[i, j] if weighted else abs(e)
+                phi = P[i, first:last]
+                for j in range(last - first):
+                    x[j] += pull * (x[j] - phi[j])
+            if relaxed:
+                for j in range(last - first):
+                    e[j] += stay * (a[j] - x[j] + y[j] * down)
+            if weighted:
+                w = W[i, first:last]
+                for j in range(last - first):
+                    r, wt = x[j] + e[j] - a[j], t * w[j]
+                    y[j] = min(max(r, -wt), wt)
+                    e[j] = r - y[j]
+                total += sum_weighted(e, w)
+            else:
+                for j in range(last - first):
+                    r = x[j] + e[j] - a[j]
+                    y[j] = min(max(r, -t), t)
+                    e[j] = r - y[j]
+                total += sum_absolute(e)
+            for k in range(Q.shape[1]):
+                products[i, k] += dot(Q[i, k, first:last], y)
     return total
 
 
 @njit(cache=True, nogil=True)
-def add_motion(D: Array, Q: Array, delta: Floats, out: Array) -> None:
-    """V_m = D + Jδ."""
-    for i in range(D.shape[0]):
-        out[i] = D[i]
-        for k in range(Q.shape[1]):
-            a = D.dtype.type(delta[i, k])
-            for j in range(D.shape[1]):
-                out[i, j] += a * Q[i, k, j]
-
-
-@njit(cache=True, nogil=True)
 def multiplier_step(
-    D: Array,
+    V: Array,
     Q: Array,
     A: Array,
     E: Array,
     Y: Array,
     X: Array,
     P: Array,
-    delta: Floats,
     change: Floats,
     mu: float,
     mu_next: float,
     beta: float,
-) -> Floats:
-    """Update Y and the next X, given in Y what the threshold cut off.
+    norms: Floats,
+) -> None:
+    """Update V_m = D + Jδ by the ``change`` of δ, Y, and the next X, given in Y what the threshold cut off.
 
-    With C the content of Y on entry, D + Jδ_old - A - E + Y_old/μ = C, hence Y_old + μ Z = μ (C + J(δ - δ_old)).
-    The dual residual is Y - μ (X_old - A): how far the new Y is from the subgradient that made A.
+    An empty ``change`` means that V and Y have got it already. With C the content of Y on entry,
+    V_old - A - E + Y_old/μ = C, hence Y_old + μ Z = μ (C + J(δ - δ_old)).
     If P = Φ is not empty, the next X becomes (X + βΦ)/(1 + β): the two squares of L_{μ,1} merged into one.
+    ``norms`` (3,) gets the squares of Z = V - A - E, of the dual residual Y - μ (X_old - A), which is how far the new
+    Y is from the subgradient that made A, and of Y.
     """
-    n, m = D.shape
-    p = Q.shape[1]
-    moved = np.empty(m, D.dtype)  # Jδ
-    turned = np.empty(m, D.dtype)  # J(δ - δ_old)
-    primal, dual, size = 0.0, 0.0, 0.0
-    cloned = P.size > 0
-    pull, share = D.dtype.type(beta), D.dtype.type(1 / (1 + beta))
+    n, m = V.shape
+    turned = np.empty(PIECE, V.dtype)  # J(δ - δ_old)
+    moving, cloned = change.size > 0, P.size > 0
+    pull, share = V.dtype.type(beta), V.dtype.type(1 / (1 + beta))
+    up, down = V.dtype.type(mu), V.dtype.type(1 / mu_next)
+    norms[:] = 0
     for i in range(n):
-        moved[:] = 0
-        turned[:] = 0
-        for k in range(p):
-            a, b = D.dtype.type(delta[i, k]), D.dtype.type(change[i, k])
-            for j in range(m):
-                moved[j] += a * Q[i, k, j]
-                turned[j] += b * Q[i, k, j]
-        up, down = D.dtype.type(mu), D.dtype.type(1 / mu_next)
-        for j in range(m):
-            target = D[i, j] + moved[j] - E[i, j]
-            z = target - A[i, j]
-            y = up * (Y[i, j] + turned[j])
-            s = y - up * (X[i, j] - A[i, j])
-            Y[i, j] = y
-            X[i, j] = (target + y * down + pull * P[i, j]) * share if cloned else target + y * down
-            primal += z * z
-            dual += s * s
-            size += y * y
-    return np.array([primal, dual, size])
+        for first in range(0, m, PIECE):
+            last = min(first + PIECE, m)
+            size = last - first
+            v, a, e = V[i, first:last], A[i, first:last], E[i, first:last]
+            y, x = Y[i, first:last], X[i, first:last]
+            if moving:
+                combine(change[i], Q[i], first, turned[:size])
+                for j in range(size):
+                    v[j] += turned[j]
+                for j in range(size):
+                    y[j] = up * (y[j] + turned[j])
+            else:
+                for j in range(size):
+                    y[j] *= up
+            norms[0] += sum_primal(v, a, e)
+            norms[1] += sum_dual(y, x, a, up)
+            norms[2] += dot(y, y)
+            if cloned:
+                phi = P[i, first:last]
+                for j in range(size):
+                    x[j] = (v[j] - e[j] + y[j] * down + pull * phi[j]) * share
+            else:
+                for j in range(size):
+                    x[j] = v[j] - e[j] + y[j] * down
+
+
+@njit(cache=True, nogil=True)
+def add_motion(V: Array, Y: Array, Q: Array, change: Floats) -> None:
+    """V += J Δδ and Y += J Δδ."""
+    n, m = V.shape
+    turned = np.empty(PIECE, V.dtype)
+    for i in range(n):
+        for first in range(0, m, PIECE):
+            size = min(first + PIECE, m) - first
+            combine(change[i], Q[i], first, turned[:size])
+            v, y = V[i, first : first + size], Y[i, first : first + size]
+            for j in range(size):
+                v[j] += turned[j]
+            for j in range(size):
+                y[j] += turned[j]
+
+
+@njit(cache=True, nogil=True)
+def combine(weights: Floats, rows: Array, first: int, out: Array) -> None:
+    """Σ_k weights_k rows_k over ``len(out)`` columns from ``first`` on, two rows a loop."""
+    size = len(out)
+    p = rows.shape[0]
+    out[:] = 0
+    for k in range(0, p - 1, 2):
+        a, b = out.dtype.type(weights[k]), out.dtype.type(weights[k + 1])
+        one, two = rows[k, first : first + size], rows[k + 1, first : first + size]
+        for j in range(size):
+            out[j] += a * one[j] + b * two[j]
+    if p % 2:
+        a, one = out.dtype.type(weights[p - 1]), rows[p - 1, first : first + size]
+        for j in range(size):
+            out[j] += a * one[j]
+
+
+@njit(cache=True, nogil=True, fastmath=SUMS)
+def sum_absolute(values: Array) -> float:
+    """Σ |v|."""
+    total = 0.0
+    for j in range(len(values)):
+        total += abs(values[j])
+    return total
+
+
+@njit(cache=True, nogil=True, fastmath=SUMS)
+def sum_weighted(values: Array, weights: Array) -> float:
+    """Σ w|v|."""
+    total = 0.0
+    for j in range(len(values)):
+        total += abs(values[j]) * weights[j]
+    return total
+
+
+@njit(cache=True, nogil=True, fastmath=SUMS)
+def dot(one: Array, other: Array) -> float:
+    """Σ u v."""
+    total = 0.0
+    for j in range(len(one)):
+        total += one[j] * other[j]
+    return total
+
+
+@njit(cache=True, nogil=True, fastmath=SUMS)
+def sum_primal(v: Array, a: Array, e: Array) -> float:
+    """‖V - A - E‖²."""
+    total = 0.0
+    for j in range(len(v)):
+        z = v[j] - e[j] - a[j]
+        total += z * z
+    return total
+
+
+@njit(cache=True, nogil=True, fastmath=SUMS)
+def sum_dual(y: Array, x: Array, a: Array, mu: float) -> float:
+    """‖Y - μ (X - A)‖²."""
+    total = 0.0
+    for j in range(len(y)):
+        s = y[j] - mu * (x[j] - a[j])
+        total += s * s
+    return total

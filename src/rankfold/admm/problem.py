@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -74,12 +74,20 @@ class Settings:
     penalty_growth: float = 1.25  # ρ
     penalty_start: float = 1.25  # μ_0 σ_1
     balance: float = np.inf  # μ grows only while dual ≤ balance x primal residual; ∞ = always, as published
+    finish: float = 1.25  # ρ of a balanced run that is optimal to dual_tol: only the primal residual has to fall
+    relaxation: float = 1.0  # a: the steps after A take aA + (1 - a)(V_m - E) for it
     dual_tol: float = 1e-3  # relative dual residual above which a stopped run was frozen, a balanced one goes on
 
     surrogate: str = "nuclear"  # of the rank: a row of SURROGATES
     surrogate_start: float = 8.0  # used once μ has grown by this factor; the nuclear norm before
     clone: Clone | None = None  # the manifold constraint; None = RASL and robust PCA
     variant: str = "merged"  # or "literal": Algorithm 2 as printed
+
+    def growth(self, primal: float, dual: float) -> float:
+        """What μ is multiplied by, given both residuals of the last iteration."""
+        if not np.isinf(self.balance) and primal <= self.dual_tol and 10 * dual <= self.dual_tol:
+            return self.finish  # with room to spare: the dual residual rises a little when the penalty grows
+        return self.penalty_growth if dual <= self.balance * primal else 1.0
 
     @property
     def convex(self) -> bool:
@@ -101,6 +109,24 @@ class Settings:
             raise InputError(f"unknown rank_surrogate {self.surrogate!r}; choose one of {names}")
         if not self.balance > 0:
             raise InputError(f"balance={self.balance} must be positive; infinity lets the penalty always grow")
+
+
+# How the penalty grows: the settings that differ from the published ones. "balanced" waits for the dual residual and is
+# optimal to it; "quick" does not wait, and ends 2e-5 to 5e-5 above the least objective on real data. Both start later
+# and take longer strides than the published schedule, which over-relaxation makes up for.
+_STRIDES = {"penalty_start": 12.0, "penalty_growth": 1.5, "relaxation": 1.4}
+SCHEDULES: dict[str, dict[str, float]] = {
+    "published": {},
+    "balanced": {**_STRIDES, "balance": 60.0, "finish": 2.0},
+    "quick": _STRIDES,
+}
+
+
+def scheduled(settings: Settings, schedule: str) -> Settings:
+    """The settings with a row of SCHEDULES. What is not convex keeps the published one: its starts depend on it."""
+    if schedule not in SCHEDULES:
+        raise InputError(f"unknown schedule {schedule!r}; choose one of {', '.join(SCHEDULES)}")
+    return replace(settings, **SCHEDULES[schedule]) if settings.convex else settings  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True)

@@ -23,6 +23,8 @@ import numpy.typing as npt
 
 Floats = npt.NDArray[np.float64]
 
+THIN = 2.2  # two thin products are less work below n / 2; a little less, because thin ones run slower
+PARTIAL = 12  # fewer than n / 12 singular values are found one by one; above, all of them at once are quicker
 GRAM_LIMIT = 1e-6  # t / σ_1 below which the Gram form is left: ε σ_1²/2t is then 1e-10 σ_1 and 1e-4 t
 
 
@@ -37,7 +39,7 @@ def reweighted(sigma: Floats, threshold: float) -> Floats:
     One step of a reweighted (concave) surrogate of the rank. For use once the nuclear norm has done its work: from a
     poor start it does harm.
     """
-    d = 0.03 * sigma[0] if sigma[0] > 0 else 1.0
+    d = 0.03 * sigma[0] if len(sigma) and sigma[0] > 0 else 1.0
     return np.asarray(threshold * np.minimum(2.0, 2 * d / (np.maximum(sigma - threshold, 0.0) + d)))
 
 
@@ -46,12 +48,22 @@ SURROGATES: dict[str, Callable[[Floats, float], Floats]] = {"nuclear": nuclear, 
 
 @dataclass(frozen=True)
 class Thresholding:
-    """SVT_t(X) = M X, with the singular values of the result."""
+    """SVT_t(X) = M X, M = U diag(shares) U', with the singular values of the result."""
 
-    operator: Floats  # M, n x n
-    gram: Floats  # of M X, n x n
-    singular_values: Floats  # of M X, descending, without zeros
+    vectors: Floats  # U, n x r
+    shares: Floats  # (r,) what is left of each singular value
+    singular_values: Floats  # of M X, (r,) descending
     largest: float  # σ_1 of X
+
+    def factors(self, dtype: npt.DTypeLike) -> tuple[Floats, ...]:
+        """Matrices whose product is M: two thin ones where that is less work, else M itself."""
+        left, right = self.vectors * self.shares, self.vectors.T
+        parts = (left, right) if THIN * len(self.shares) < len(left) else (left @ right,)
+        return tuple(part.astype(dtype, copy=False) for part in parts)
+
+    def gram(self) -> Floats:
+        """Gram matrix (n, n) of M X, without a pass over X."""
+        return np.asarray((self.vectors * self.singular_values**2) @ self.vectors.T)
 
 
 def needs_precision(threshold: float, largest: float) -> bool:
@@ -59,9 +71,17 @@ def needs_precision(threshold: float, largest: float) -> bool:
     return threshold < GRAM_LIMIT * largest
 
 
-def threshold_gram(gram: Floats, threshold: float, surrogate: str = "nuclear") -> Thresholding:
-    """SVT from X X'."""
-    squares, U = np.linalg.eigh(gram)  # divide and conquer; the MRRR driver is not bit for bit repeatable
+def threshold_gram(
+    gram: Floats, threshold: float, surrogate: str = "nuclear", expected: int | None = None
+) -> Thresholding:
+    """SVT from X X'. If few singular values are ``expected`` above the threshold, only those are looked for."""
+    if expected is not None and PARTIAL * expected < len(gram):
+        from scipy.linalg import eigh
+
+        # bisection finds every one above t, however many there are; the expectation only decides what is quicker
+        squares, U = eigh(gram, subset_by_value=(threshold**2, np.inf), driver="evx", check_finite=False)
+    else:
+        squares, U = np.linalg.eigh(gram)  # divide and conquer; the MRRR driver is not bit for bit repeatable
     return _operator(U[:, ::-1], np.sqrt(np.maximum(squares[::-1], 0.0)), threshold, surrogate)
 
 
@@ -78,9 +98,11 @@ def largest_singular_value(gram: Floats) -> float:
 
 
 def _operator(U: Floats, sigma: Floats, threshold: float, surrogate: str) -> Thresholding:
-    """M = U diag((1 - t/σ)_+) U' from the left singular vectors and values of X, largest first."""
+    """M = U diag((1 - t/σ)_+) U' from the left singular vectors and values of X, largest first.
+
+    Values up to t may be left out: no surrogate keeps them.
+    """
     thresholds = SURROGATES[surrogate](sigma, threshold)
     rank = int(np.count_nonzero(sigma > thresholds))
     kept = sigma[:rank] - thresholds[:rank]
-    Ur = U[:, :rank]
-    return Thresholding((Ur * (kept / sigma[:rank])) @ Ur.T, (Ur * kept**2) @ Ur.T, kept, float(sigma[0]))
+    return Thresholding(U[:, :rank], kept / sigma[:rank], kept, float(sigma.max(initial=0.0)))

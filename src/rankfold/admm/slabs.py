@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -30,7 +31,7 @@ class Slab:
 
     rows: slice
     columns: slice
-    D: Array
+    V: Array  # V_m = D + Jδ; D at the start
     Q: Array  # rows x p x columns; p = 0 without transforms
     W: Array  # Ω; 0 x 0 means all ones
     X: Array  # argument of the singular value thresholding
@@ -46,12 +47,12 @@ class Slab:
 
 
 def cut(problem: Problem) -> list[Slab]:
-    """Copy a problem into slabs; A, E, X start at zero, Y at zero too (the solver sets it)."""
+    """Copy a problem into slabs; all but V = D start at zero."""
     D = problem.data
     n, m = D.shape
     tall = n > m
-    # never shorter than the short axis: every slab returns a matrix of that size
-    length = max(SLAB_MIN, min(n, m), SLAB_VALUES // min(n, m))
+    # every slab returns a matrix of the size of the short axis, which must not be what the time goes into
+    length = max(SLAB_MIN, 2 * min(n, m), SLAB_VALUES // min(n, m))
     pieces = [slice(start, start + length) for start in range(0, max(n, m), length)]
     return [
         _slab(problem, rows, columns)
@@ -61,7 +62,7 @@ def cut(problem: Problem) -> list[Slab]:
 
 def _slab(problem: Problem, rows: slice, columns: slice) -> Slab:
     """Copy one piece of a problem."""
-    D = np.ascontiguousarray(problem.data[rows, columns])
+    D = problem.data[rows, columns].copy()
     Q = (
         np.zeros((len(D), 0, D.shape[1]), D.dtype)
         if problem.basis is None
@@ -78,9 +79,9 @@ def _slab(problem: Problem, rows: slice, columns: slice) -> Slab:
 
 def start(slab: Slab, dual_norm: float, mu: float, precise: bool) -> Floats:
     """Y = D / max(σ_1, max|D|/λ), E = 0, δ = 0; X = D + Y/μ. Returns the reduction of X."""
-    np.divide(slab.D, dual_norm, out=slab.Y)
+    np.divide(slab.V, dual_norm, out=slab.Y)
     np.divide(slab.Y, mu, out=slab.X)
-    slab.X += slab.D
+    slab.X += slab.V
     return reduction(slab.X, slab.tall, precise)
 
 
@@ -92,51 +93,51 @@ def reduction(X: Array, tall: bool, precise: bool) -> Floats:
     return np.asarray(X.T @ X)
 
 
-def shrink(slab: Slab, M: Floats, mu: float, sparsity: float, beta: float) -> tuple[Floats, float]:
-    """A = M X; E = S_{λΩ/μ}[D + Jδ - A + Y/μ]. Returns this slab's part of Q'(...) and of ‖Ω∘E‖_1.
+def shrink(
+    slab: Slab, M: tuple[Array, ...], mu: float, sparsity: float, beta: float, relaxation: float
+) -> tuple[Floats, float]:
+    """A = M X; E = S_{λΩ/μ}[V - A + Y/μ]. Returns this slab's part of Q'(...) and of ‖Ω∘E‖_1.
 
-    On return Y holds what the threshold cut off, C = D + Jδ - A - E + Y/μ: the old Y is not needed any more.
+    On return Y holds what the threshold cut off, C = V - A - E + Y/μ: the old Y is not needed any more. M is one
+    symmetric matrix or the two factors of it.
     """
     from rankfold.admm.kernels import soft_threshold
 
-    M = M.astype(slab.X.dtype, copy=False)
     if slab.tall:
-        np.matmul(slab.X, M, out=slab.A)
+        np.matmul(reduce(np.matmul, M[:-1], slab.X), M[-1], out=slab.A)
     else:
-        np.matmul(M, slab.X, out=slab.A)
-    l1 = soft_threshold(slab.X, slab.A, slab.E, slab.Y, slab.W, slab.P, sparsity / mu, beta)
-    products = np.matmul(slab.Q, slab.Y[:, :, None])[:, :, 0].astype(np.float64, copy=False)  # n x p
+        np.matmul(M[0], slab.X if len(M) == 1 else M[1] @ slab.X, out=slab.A)
+    arrays = (slab.X, slab.A, slab.E, slab.Y, slab.W, slab.P, slab.Q)
+    products = np.empty(slab.Q.shape[:2])
+    l1 = soft_threshold(*arrays, sparsity / mu, beta, relaxation, mu, products)
     return products, l1
 
 
-def ascend(
-    slab: Slab, delta: Floats, change: Floats, mu: float, mu_next: float, beta: float, precise: bool
-) -> tuple[Floats, Floats]:
-    """Z = D + Jδ - A - E; Y += μ Z; X = D + Jδ - E + Y/μ⁺. Returns the reduction of X and three squared norms.
+def turn(slab: Slab, change: Floats) -> None:
+    """V += J Δδ and Y += J Δδ ahead of :func:`ascend`, which then gets no change: a projection needs V."""
+    from rankfold.admm.kernels import add_motion
+
+    add_motion(slab.V, slab.Y, slab.Q, change[slab.rows])
+
+
+def ascend(slab: Slab, change: Floats, mu: float, mu_next: float, beta: float, precise: bool) -> tuple[Floats, Floats]:
+    """V += J Δδ; Z = V - A - E; Y += μ Z; X = V - E + Y/μ⁺. Returns the reduction of X and three squared norms.
 
     The norms are those of Z, of the dual residual μ (JΔδ - ΔE) and of Y.
     """
     from rankfold.admm.kernels import multiplier_step
 
-    arrays = (slab.D, slab.Q, slab.A, slab.E, slab.Y, slab.X, slab.P)
-    norms = multiplier_step(*arrays, delta[slab.rows], change[slab.rows], mu, mu_next, beta)
+    norms = np.empty(3)
+    arrays = (slab.V, slab.Q, slab.A, slab.E, slab.Y, slab.X, slab.P)
+    multiplier_step(*arrays, change[slab.rows], mu, mu_next, beta, norms)
     return reduction(slab.X, slab.tall, precise), norms
-
-
-def linearised(slab: Slab, delta: Floats) -> Array:
-    """V_m = D + Jδ of a slab."""
-    from rankfold.admm.kernels import add_motion
-
-    out = np.empty_like(slab.D)
-    add_motion(slab.D, slab.Q, delta[slab.rows], out)
-    return out
 
 
 def gather(slabs: list[Slab], pieces: Iterable[Array], shape: tuple[int, int]) -> Array:
     """Put the pieces of one array together again; a single piece is returned as it is."""
     if len(slabs) == 1:
         return next(iter(pieces))
-    whole = np.empty(shape, slabs[0].D.dtype)
+    whole = np.empty(shape, slabs[0].V.dtype)
     for slab, piece in zip(slabs, pieces, strict=True):
         whole[slab.rows, slab.columns] = piece
     return whole
@@ -145,7 +146,7 @@ def gather(slabs: list[Slab], pieces: Iterable[Array], shape: tuple[int, int]) -
 def scatter(slabs: list[Slab], phi: Array) -> None:
     """Give every slab its piece of Φ."""
     for slab in slabs:
-        if slab.P.shape == slab.D.shape:
+        if slab.P.shape == slab.V.shape:
             slab.P[...] = phi[slab.rows, slab.columns]
         else:
             slab.P = phi[slab.rows, slab.columns].copy()

@@ -33,11 +33,12 @@ class State:
 
     delta: Floats  # δ, n x p
     mu: float  # μ
-    growing: bool  # whether μ grows after the next step
+    growth: float  # what μ is multiplied by after the next step
     cloned: bool  # whether there is a Φ, and X in the slabs is (X + βΦ)/(1 + β)
     largest: float  # σ_1 of the data
     reductions: list[Floats]  # of X, one a slab
     precise: bool  # whether they are triangles (True) or Gram matrices
+    rank: int | None  # of the last A
     singular_values: Floats  # of A
     record: InnerRecord | None
 
@@ -114,26 +115,29 @@ def step(
     svt = _threshold(state, 1 / (mu * (1 + beta)), surrogate)
 
     # E = S_{λΩ/μ}[D + Jδ - A + Y/μ];  δ_i = -Q_i'(D_i - E_i - A_i + Y_i/μ), where Q_i'Q_i = I
-    parts = executor.run(on_slab.shrink, slabs, svt.operator, mu, lam, beta)
+    operator = svt.factors(problem.data.dtype)
+    parts = executor.run(on_slab.shrink, slabs, operator, mu, lam, beta, settings.relaxation)
     change = -_sum_products(slabs, [products for products, _ in parts], state.delta)
     delta = state.delta + change
     l1 = sum(part for _, part in parts)
 
     # Φ = project(A, E, V_m = D + Jδ), now and then
-    mu_next = mu * (settings.penalty_growth if state.growing else 1.0)
+    mu_next = mu * state.growth
     cloned = state.cloned
     if (
         clone is not None
         and clone.weight > 0
         and _due(clone, mu_next * state.largest / settings.penalty_start, index[1])
     ):
-        on_slab.scatter(slabs, _project(problem, clone, slabs, svt, delta, executor))
+        executor.run(on_slab.turn, slabs, change)
+        change = change[:, :0]
+        on_slab.scatter(slabs, _project(problem, clone, slabs, svt, executor))
         cloned = True
 
-    # Z = D + Jδ - A - E;  Y += μ Z;  μ *= ρ;  and X for the next A
+    # V = D + Jδ;  Z = V - A - E;  Y += μ Z;  μ *= ρ;  and X for the next A
     beta_next = clone.weight if clone is not None and cloned else 0.0
     precise = needs_precision(1 / (mu_next * (1 + beta_next)), svt.largest)
-    ends = executor.run(on_slab.ascend, slabs, delta, change, mu, mu_next, beta_next, precise)
+    ends = executor.run(on_slab.ascend, slabs, change, mu, mu_next, beta_next, precise)
     primal, dual, size = np.sqrt(reduce(np.add, [norms for _, norms in ends]))
 
     primal, dual = primal / data_norm, dual / size if size > 0 else 0.0
@@ -149,28 +153,29 @@ def step(
         dual_residual=dual,
         penalty=mu,
     )
-    growing = dual <= settings.balance * primal
+    growth, rank = settings.growth(primal, dual), len(svt.singular_values)
     reductions = [part for part, _ in ends]
-    return State(delta, mu_next, growing, cloned, state.largest, reductions, precise, svt.singular_values, record)
+    return State(delta, mu_next, growth, cloned, state.largest, reductions, precise, rank, svt.singular_values, record)
 
 
 def _initial_state(problem: Problem, settings: Settings, slabs: list[Slab], executor: Executor) -> State:
     """Y = D / max(σ_1, max|D|/λ), μ = 1.25/σ_1, E = 0, δ = 0."""
-    grams = executor.run(lambda slab: on_slab.reduction(slab.D, slab.tall, False), slabs)
+    grams = executor.run(lambda slab: on_slab.reduction(slab.V, slab.tall, False), slabs)
     largest = largest_singular_value(reduce(np.add, grams))
-    peak = max(float(np.abs(slab.D).max()) for slab in slabs)
+    peak = max(float(np.abs(slab.V).max()) for slab in slabs)
     mu = settings.penalty_start / largest
     dual_norm = max(largest, peak / problem.sparsity)
     reductions = executor.run(on_slab.start, slabs, dual_norm, mu, False)
     p = 0 if problem.basis is None else problem.basis.shape[1]
-    return State(np.zeros((len(problem.data), p)), mu, True, False, largest, reductions, False, np.zeros(0), None)
+    delta, growth = np.zeros((len(problem.data), p)), settings.penalty_growth
+    return State(delta, mu, growth, False, largest, reductions, False, 1, np.zeros(0), None)
 
 
 def _threshold(state: State, threshold: float, surrogate: str) -> Thresholding:
     """SVT of X from whichever small matrices the last pass left."""
     if state.precise:
         return threshold_triangles(state.reductions, threshold, surrogate)
-    return threshold_gram(reduce(np.add, state.reductions), threshold, surrogate)
+    return threshold_gram(reduce(np.add, state.reductions), threshold, surrogate, expected=state.rank)
 
 
 def _due(clone: Clone, growth: float, iteration: int) -> bool:
@@ -179,19 +184,18 @@ def _due(clone: Clone, growth: float, iteration: int) -> bool:
 
 
 def _project(
-    problem: Problem, clone: Clone, slabs: list[Slab], svt: Thresholding, delta: Floats, executor: Executor
+    problem: Problem, clone: Clone, slabs: list[Slab], svt: Thresholding, executor: Executor
 ) -> npt.NDArray[Any]:
     """Φ from the whole rows; the Gram matrix of A is at hand where slabs are cut along the pixels."""
     shape = problem.data.shape
-    A, E = (on_slab.gather(slabs, (getattr(slab, name) for slab in slabs), shape) for name in "AE")
-    V = on_slab.gather(slabs, executor.run(on_slab.linearised, slabs, delta), shape)
+    A, E, V = (on_slab.gather(slabs, (getattr(slab, name) for slab in slabs), shape) for name in "AEV")
     valid = None if problem.weights is None else problem.weights > 0
     context = Context(
         low_rank=A,
         sparse=E,
         target=V,
         valid=valid,
-        gram=np.asarray(A @ A.T, dtype=np.float64) if slabs[0].tall else svt.gram,
+        gram=np.asarray(A @ A.T, dtype=np.float64) if slabs[0].tall else svt.gram(),
         units=np.full(shape[0], float(np.ptp(problem.data))) if problem.units is None else problem.units,
         shape=problem.shape or (1, 1, shape[1]),
         executor=executor,

@@ -10,11 +10,10 @@ import numpy as np
 import numpy.typing as npt
 
 from rankfold.admm import Problem, Settings, solve
-from rankfold.admm.problem import default_sparsity
+from rankfold.admm.problem import default_sparsity, scheduled
 from rankfold.align.features import check_features
 from rankfold.align.loop import OuterSettings, weights_of
 from rankfold.align.methods import (
-    BALANCE,
     check_cover,
     check_dtype,
     check_variant,
@@ -181,7 +180,7 @@ def align(
         )
         exact = replace(inner, clone=clone_for(projector, n_neighbors or 12))
         if exact.convex:
-            exact = replace(exact, balance=BALANCE, max_iter=5 * max_inner)
+            exact = scheduled(replace(exact, max_iter=5 * max_inner), "balanced")
         # an observer that has stopped the alignment still gets its pictures decomposed
         watched = None if moved is not None and moved.over else observe
         solution = solve(problem, exact, run, watched)

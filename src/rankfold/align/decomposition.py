@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from rankfold.admm import Problem, Settings, solve
-from rankfold.admm.problem import default_sparsity
+from rankfold.admm.problem import default_sparsity, scheduled
 from rankfold.align.loop import weights_of
-from rankfold.align.methods import BALANCE, check_dtype, check_variant, clone_for, get_method
+from rankfold.align.methods import check_dtype, check_variant, clone_for, get_method
 from rankfold.errors import InputError
 from rankfold.executors import Executor, executor_for
 from rankfold.manifold import Projector
@@ -29,6 +28,7 @@ def decompose(
     n_neighbors: int = 12,
     rank_surrogate: str = "auto",
     variant: str = "merged",
+    schedule: str = "balanced",
     tol: float = 1e-7,
     max_iter: int = 5000,
     n_jobs: int | None = None,
@@ -48,6 +48,9 @@ def decompose(
         λ_c of λ = λ_c/√max(n, m).
     projector, n_neighbors, rank_surrogate, variant
         As in :func:`align`.
+    schedule : {"balanced", "quick", "published"}
+        How the penalty grows. "balanced" ends at an optimum, "quick" a little above it in a third of the iterations,
+        "published" as RASL does. The last two may end with status STALLED: that is what was asked for.
     tol, max_iter : float, int
         Stop when ‖X - A - E‖_F ≤ tol ‖X‖_F.
     n_jobs, executor, observe, strict, dtype
@@ -94,10 +97,11 @@ def decompose(
     settings = Settings(
         tol=tol, max_iter=max_iter, surrogate=surrogate, clone=clone_for(projector, n_neighbors), variant=variant
     )
-    settings = replace(settings, balance=BALANCE) if settings.convex else settings
+    settings = scheduled(settings, schedule)
     with executor_for(executor, n_jobs) as run:
         solution = solve(problem, settings, run, observe)
-    announce(solution.status, "decompose", strict)
+    if solution.status is not Status.STALLED or schedule == "balanced":  # otherwise that is what was asked for
+        announce(solution.status, "decompose", strict)
     sparse = data - solution.low_rank if solution.status is Status.STOPPED else solution.sparse
     known = valid.any(axis=0) & valid.any(axis=1)[:, None]  # a row or column that nobody saw stays unknown
     return Decomposition(

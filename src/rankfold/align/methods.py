@@ -16,9 +16,6 @@ from rankfold.stack import Frame, Points, Stack
 from rankfold.warp.linearisation import warp_normalised
 from rankfold.warp.sampling import Sampler
 
-# Where no alignment step is waiting for it, the decomposition takes the time to be optimal: the penalty grows only
-# while the dual residual keeps up. Costs two to five times the iterations, gains two to three digits.
-BALANCE = 30.0
 MIN_COVER = 0.5  # share of the frame that at least one source must cover at the start
 
 
