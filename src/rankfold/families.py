@@ -34,12 +34,16 @@ class Family(ABC):
         """Turn matrices (..., 3, 3) of the family into parameters (..., p)."""
 
     @abstractmethod
-    def jacobian(self, parameters: Floats, points: Floats) -> Floats:
-        """Derivative (m, 2, p) of the mapped points (m, 2) with respect to the parameters (p,)."""
+    def derivative(self, parameters: Floats) -> Floats:
+        """Derivatives (..., p, 3, 3) of the matrices with respect to the parameters (..., p)."""
 
     @abstractmethod
     def fit(self, canonical: Floats, source: Floats) -> Floats:
         """Least-squares member (3, 3) that maps points ``canonical`` (k, 2) to ``source`` (k, 2)."""
+
+    def jacobian(self, parameters: Floats, points: Floats) -> Floats:
+        """Derivative (m, 2, p) of the mapped points (m, 2) with respect to the parameters (p,)."""
+        return coordinate_jacobian(self.matrix(parameters), self.derivative(parameters), points)
 
     @property
     def identity(self) -> Floats:
@@ -65,9 +69,9 @@ class Translation(Family):
         """The last column."""
         return matrix[..., :2, 2]
 
-    def jacobian(self, parameters: Floats, points: Floats) -> Floats:  # noqa: ARG002
-        """The identity at every point."""
-        return np.broadcast_to(np.eye(2), (len(points), 2, 2))
+    def derivative(self, parameters: Floats) -> Floats:
+        """A one in the last column, wherever we are."""
+        return _affine_derivative(parameters, [])
 
     def fit(self, canonical: Floats, source: Floats) -> Floats:
         """Difference of the centroids."""
@@ -88,9 +92,9 @@ class Euclidean(Family):
         angle = np.arctan2(matrix[..., 1, 0], matrix[..., 0, 0])
         return np.concatenate([angle[..., None], matrix[..., :2, 2]], axis=-1)
 
-    def jacobian(self, parameters: Floats, points: Floats) -> Floats:
-        """Turned points, quarter turn ahead, for the angle."""
-        return _with_translation((points @ _rotation(parameters[0] + np.pi / 2).T)[:, :, None])
+    def derivative(self, parameters: Floats) -> Floats:
+        """The rotation a quarter turn ahead, for the angle."""
+        return _affine_derivative(parameters, [_rotation(parameters[..., 0] + np.pi / 2)])
 
     def fit(self, canonical: Floats, source: Floats) -> Floats:
         """Procrustes without scale."""
@@ -113,12 +117,10 @@ class Similarity(Family):
         angle = np.arctan2(matrix[..., 1, 0], matrix[..., 0, 0])
         return np.concatenate([scale[..., None], angle[..., None], matrix[..., :2, 2]], axis=-1)
 
-    def jacobian(self, parameters: Floats, points: Floats) -> Floats:
-        """Turned points for the scale; turned a quarter further and scaled for the angle."""
-        scale, angle = parameters[:2]
-        turned = points @ _rotation(angle).T
-        ahead = scale * (points @ _rotation(angle + np.pi / 2).T)
-        return _with_translation(np.stack([turned, ahead], axis=-1))
+    def derivative(self, parameters: Floats) -> Floats:
+        """The rotation for the scale; scaled and a quarter turn ahead for the angle."""
+        scale, angle = parameters[..., 0, None, None], parameters[..., 1]
+        return _affine_derivative(parameters, [_rotation(angle), scale * _rotation(angle + np.pi / 2)])
 
     def fit(self, canonical: Floats, source: Floats) -> Floats:
         """Procrustes with scale."""
@@ -139,11 +141,9 @@ class Affine(Family):
         """The first two rows."""
         return matrix[..., :2, :].reshape(*matrix.shape[:-2], 6)
 
-    def jacobian(self, parameters: Floats, points: Floats) -> Floats:  # noqa: ARG002
-        """Homogeneous points in the row they belong to."""
-        jacobian = np.zeros((len(points), 2, 6))
-        jacobian[:, 0, :3] = jacobian[:, 1, 3:] = _homogeneous(points)
-        return jacobian
+    def derivative(self, parameters: Floats) -> Floats:
+        """A one for each entry."""
+        return np.broadcast_to(np.eye(9)[:6].reshape(6, 3, 3), (*parameters.shape, 3, 3))
 
     def fit(self, canonical: Floats, source: Floats) -> Floats:
         """Linear least squares."""
@@ -166,15 +166,9 @@ class Homography(Family):
         flat = matrix.reshape(*matrix.shape[:-2], 9)
         return flat[..., :8] / flat[..., 8:]
 
-    def jacobian(self, parameters: Floats, points: Floats) -> Floats:
-        """Quotient rule on (h1 u, h2 u) / h3 u."""
-        u = _homogeneous(points)  # m x 3
-        mapped = u @ self.matrix(parameters).T
-        ratio = mapped[:, :2] / mapped[:, 2:]
-        jacobian = np.zeros((len(points), 2, 8))
-        jacobian[:, 0, :3] = jacobian[:, 1, 3:6] = u
-        jacobian[:, :, 6:] = -ratio[:, :, None] * points[:, None, :]
-        return jacobian / mapped[:, 2, None, None]
+    def derivative(self, parameters: Floats) -> Floats:
+        """A one for each entry."""
+        return np.broadcast_to(np.eye(9)[:8].reshape(8, 3, 3), (*parameters.shape, 3, 3))
 
     def fit(self, canonical: Floats, source: Floats) -> Floats:
         """Direct linear transform on centred points of unit spread, then least squares."""
@@ -219,6 +213,18 @@ def point_jacobian(matrix: Floats, points: Floats) -> Floats:
     return (matrix[:2, :2] - ratio[:, :, None] * matrix[2, :2]) / mapped[:, 2, None, None]
 
 
+def coordinate_jacobian(matrix: Floats, derivative: Floats, points: Floats) -> Floats:
+    """Derivative (..., m, 2, p) of the mapped points (m, 2) of matrices (..., 3, 3) that have (..., p, 3, 3).
+
+    The quotient rule on (h_1 u, h_2 u) / h_3 u.
+    """
+    u = _homogeneous(points)
+    mapped = u @ np.swapaxes(matrix, -1, -2)  # ..., m, 3
+    change = np.moveaxis(u @ np.swapaxes(derivative, -1, -2), -3, -1)  # ..., m, 3, p
+    ratio = mapped[..., :2] / mapped[..., 2:]
+    return np.asarray((change[..., :2, :] - ratio[..., None] * change[..., 2:, :]) / mapped[..., 2, None, None])
+
+
 def inverse(matrix: Floats) -> Floats:
     """Inverse of matrices (..., 3, 3), scaled so that the last entry is one."""
     result = np.linalg.inv(matrix)
@@ -248,16 +254,20 @@ def _affine_matrix(linear: Floats, translation: Floats) -> Floats:
     return matrix
 
 
+def _affine_derivative(parameters: Floats, linear: list[Floats]) -> Floats:
+    """Put (..., 2, 2) for each of the first parameters into (..., p, 3, 3); the last two are the translation."""
+    shape = parameters.shape[:-1]
+    derivative = np.zeros((*shape, len(linear) + 2, 3, 3))
+    for k, block in enumerate(linear):
+        derivative[..., k, :2, :2] = block
+    derivative[..., -2, 0, 2] = derivative[..., -1, 1, 2] = 1.0
+    return derivative
+
+
 def _rotation(angle: npt.ArrayLike) -> Floats:
     """Rotation matrices (..., 2, 2)."""
     c, s = np.cos(angle), np.sin(angle)
     return np.stack([np.stack([c, -s], -1), np.stack([s, c], -1)], -2)
-
-
-def _with_translation(jacobian: Floats) -> Floats:
-    """Append the two columns of a translation to (m, 2, k)."""
-    unit = np.broadcast_to(np.eye(2), (len(jacobian), 2, 2))
-    return np.concatenate([jacobian, unit], axis=-1)
 
 
 def _homogeneous(points: Floats) -> Floats:

@@ -50,15 +50,15 @@ def motion(transforms, family):
 
 
 def linearise(sources, motion, executor):
-    grid = sources.frame.grid
+    grid, jacobian, reach = sources.frame.grid, motion.jacobian(sources.frame.grid), motion.reach(sources.frame.corners)
 
     def one(i):
         points = map_points(motion.matrix(i, motion.parameters[i]), grid)
         y, gx, gy = (keys(plane, points) for plane in sources.planes[i])
         norm = np.linalg.norm(y)
         gx, gy = ((g - y * (y @ g) / norm**2) / norm for g in (gx, gy))
-        J = np.einsum("dk,kdp->pk", np.stack([gx, gy]), motion.jacobian(i, grid))
-        return y / norm, *orthonormalise(J, motion.reach(i, sources.frame.corners)), norm
+        J = np.einsum("dk,kdp->pk", np.stack([gx, gy]), jacobian[i])
+        return y / norm, *(part[0] for part in orthonormalise(J[None], reach[i : i + 1])), norm
 
     parts = executor.run(one, range(len(sources)))
     data, basis, increments, norms = (np.stack(column) for column in zip(*parts, strict=True))

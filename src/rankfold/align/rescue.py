@@ -12,7 +12,7 @@ import numpy.typing as npt
 from rankfold.align.robust import Model, robust_residual
 from rankfold.align.steps import displacements, limit
 from rankfold.families import Family, Floats, get_family
-from rankfold.warp.linearisation import Motion, warp_with_jacobian
+from rankfold.warp.linearisation import Motion
 from rankfold.warp.sampling import Sampler
 
 Array = npt.NDArray[Any]
@@ -89,13 +89,14 @@ def rescue(
 def register(sampler: Sampler, motion: Motion, index: int, parameters: Floats, model: Model) -> Floats:
     """Robust Lucas-Kanade of one picture against the basis of the others, from coarse to fine residuals."""
     basis = model.bases[model.fold[index]]
-    corners, grid = sampler.frame.corners, sampler.frame.grid
+    corners = sampler.frame.corners
     p = motion.family.size
     for factor in ANNEAL:
         scale = factor * model.scale
         for _ in range(STEPS):
             here = _with(motion, index, parameters)
-            values, jacobian, valid = warp_with_jacobian(sampler, here, 0, grid, source=index)
+            matrices, derivatives = here.differentials
+            values, jacobian, valid = sampler.differentiate(index, matrices[0], derivatives[0])
             if 2 * valid.sum() < valid.size:
                 return parameters
             row = np.where(valid, values - 1, 0.0)[None]

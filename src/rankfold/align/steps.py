@@ -69,15 +69,12 @@ def residuals(sampler: Sampler, matrix: Floats, index: int, local: Linearised, l
     The trial is scaled to the norm that the old picture has on those pixels: otherwise a transform could lower its
     residual by running out of the picture. One that loses half of the pixels is refused (infinite).
     """
-    values, _, valid = sampler.sample(index, matrix)
-    both = np.tile(valid, len(values)) & local.valid[index]
-    if 2 * both.sum() < local.valid[index].sum():
-        return 0.0, np.inf
-    trial, old, A = values.ravel()[both], local.data[index][both], low_rank[index][both]
-    size = np.linalg.norm(trial)
-    if size == 0:
-        return 0.0, np.inf
-    return float(np.abs(old - A).sum()), float(np.abs(trial * (np.linalg.norm(old) / size) - A).sum())
+    from rankfold.warp.kernels import compare
+
+    values, _, seen = sampler.sample(index, matrix)
+    valid = local.valid[index]
+    before, after, count = compare(values, seen, local.data[index], valid, low_rank[index])
+    return (before, after) if 2 * count >= np.count_nonzero(valid) else (0.0, np.inf)
 
 
 def limit(motion: Motion, increments: Floats, corners: Floats, trust: float) -> Floats:
@@ -88,7 +85,7 @@ def limit(motion: Motion, increments: Floats, corners: Floats, trust: float) -> 
     # First order, with room to spare: a turn by 1000 rad may end where it began, but is no small step.
     old = motion.transforms
     zoom = np.maximum(np.sqrt(np.abs(np.linalg.det(old[:, :2, :2]))), 1e-12)
-    reach = np.array([motion.reach(i, corners) @ np.abs(step) for i, step in enumerate(increments)])
+    reach = (motion.reach(corners) * np.abs(increments)).sum(axis=1)
     increments = increments * np.minimum(1.0, 8 * trust * zoom / np.maximum(reach, 1e-300))[:, None]
     for _ in range(60):
         moved = displacements(old, motion.with_parameters(motion.parameters + increments).transforms, corners)

@@ -32,9 +32,6 @@ def sample(
     Missing pixels get zeros.
     """
     channels, h, w = coefficients.shape
-    wx, wy = np.empty(4), np.empty(4)
-    dx, dy = np.empty(4), np.empty(4)
-    columns, rows = np.empty(4, np.int64), np.empty(4, np.int64)
     derive = gradient.size > 0
     for row in range(height):
         for column in range(width):
@@ -54,38 +51,91 @@ def sample(
                 if derive:
                     gradient[:, :, k] = 0
                 continue
-            basis(x - j, wx, dx)
-            basis(y - i, wy, dy)
-            for a in range(4):
-                columns[a] = mirror(j + a - 1, w)
-                rows[a] = mirror(i + a - 1, h)
+            # unsigned, or every access would ask whether the index counts from the end
+            columns = np.uint64(mirror(j - 1, w)), np.uint64(j), np.uint64(j + 1), np.uint64(mirror(j + 2, w))
+            top, up = np.uint64(mirror(i - 1, h)), np.uint64(i)
+            down, bottom = np.uint64(i + 1), np.uint64(mirror(i + 2, h))
+            wx, wy = weights(x - j), weights(y - i)
             for c in range(channels):
-                value, gx, gy = 0.0, 0.0, 0.0
-                for a in range(4):
-                    line, slope = 0.0, 0.0
-                    for b in range(4):
-                        coefficient = coefficients[c, rows[a], columns[b]]
-                        line += wx[b] * coefficient
-                        slope += dx[b] * coefficient
-                    value += wy[a] * line
-                    gx += wy[a] * slope
-                    gy += dy[a] * line
-                values[c, k] = value
+                plane = coefficients[c]
+                lines = (
+                    line(plane, top, columns, wx),
+                    line(plane, up, columns, wx),
+                    line(plane, down, columns, wx),
+                    line(plane, bottom, columns, wx),
+                )
+                values[c, k] = across(lines, wy)
                 if derive:
-                    gradient[c, 0, k] = gx
-                    gradient[c, 1, k] = gy
+                    dx, dy = slopes(x - j), slopes(y - i)
+                    tilts = (
+                        line(plane, top, columns, dx),
+                        line(plane, up, columns, dx),
+                        line(plane, down, columns, dx),
+                        line(plane, bottom, columns, dx),
+                    )
+                    gradient[c, 0, k] = across(tilts, wy)
+                    gradient[c, 1, k] = across(lines, dy)
+
+
+@njit(cache=True, nogil=True)
+def chain(gradient: Array, matrix: Floats, derivative: Floats, height: int, width: int, out: Array) -> None:
+    """Derivative ``out`` (p, c, m) by the parameters from the picture's own (c, 2, m), by the chain rule.
+
+    ``derivative`` (p, 3, 3) is that of the matrix: a point (h_1 u, h_2 u) / h_3 u moves by the quotient rule.
+    """
+    channels, p = gradient.shape[0], derivative.shape[0]
+    over, xs, ys = np.empty(width), np.empty(width), np.empty(width)
+    du, dv = np.empty(width), np.empty(width)
+    for row in range(height):
+        for column in range(width):
+            over[column] = 1 / (matrix[2, 0] * column + matrix[2, 1] * row + matrix[2, 2])
+        for column in range(width):
+            xs[column] = (matrix[0, 0] * column + matrix[0, 1] * row + matrix[0, 2]) * over[column]
+            ys[column] = (matrix[1, 0] * column + matrix[1, 1] * row + matrix[1, 2]) * over[column]
+        for k in range(p):
+            d = derivative[k]
+            a, b, z = (d[0, 1] * row + d[0, 2], d[1, 1] * row + d[1, 2], d[2, 1] * row + d[2, 2])
+            for column in range(width):
+                tilt = d[2, 0] * column + z
+                du[column] = (d[0, 0] * column + a - xs[column] * tilt) * over[column]
+                dv[column] = (d[1, 0] * column + b - ys[column] * tilt) * over[column]
+            for c in range(channels):
+                gx = gradient[c, 0, row * width : (row + 1) * width]
+                gy = gradient[c, 1, row * width : (row + 1) * width]
+                to = out[k, c, row * width : (row + 1) * width]
+                for column in range(width):
+                    to[column] = gx[column] * du[column] + gy[column] * dv[column]
 
 
 @njit(cache=True, nogil=True, inline="always")
-def basis(t: float, weight: Floats, slope: Floats) -> None:
-    """Weights and their derivatives of the four cubic B-splines that reach the point t in [0, 1] of a cell."""
+def line(plane: Floats, row: Any, columns: Any, weight: Any) -> Any:
+    """Four coefficients of a row, weighted."""
+    return (
+        weight[0] * plane[row, columns[0]]
+        + weight[1] * plane[row, columns[1]]
+        + weight[2] * plane[row, columns[2]]
+        + weight[3] * plane[row, columns[3]]
+    )
+
+
+@njit(cache=True, nogil=True, inline="always")
+def across(lines: Any, weight: Any) -> Any:
+    """Four lines, weighted."""
+    return weight[0] * lines[0] + weight[1] * lines[1] + weight[2] * lines[2] + weight[3] * lines[3]
+
+
+@njit(cache=True, nogil=True, inline="always")
+def weights(t: float) -> tuple[float, float, float, float]:
+    """Weights of the four cubic B-splines that reach the point t in [0, 1] of a cell."""
     s = 1.0 - t
-    weight[0], weight[3] = s * s * s / 6, t * t * t / 6
-    weight[1] = 2 / 3 - t * t * (1 - t / 2)
-    weight[2] = 2 / 3 - s * s * (1 - s / 2)
-    slope[0], slope[3] = -s * s / 2, t * t / 2
-    slope[1] = t * (1.5 * t - 2)
-    slope[2] = s * (2 - 1.5 * s)
+    return s * s * s * (1 / 6), 2 / 3 - t * t * (1 - t / 2), 2 / 3 - s * s * (1 - s / 2), t * t * t * (1 / 6)
+
+
+@njit(cache=True, nogil=True, inline="always")
+def slopes(t: float) -> tuple[float, float, float, float]:
+    """Their derivatives."""
+    s = 1.0 - t
+    return -s * s / 2, t * (1.5 * t - 2), s * (2 - 1.5 * s), t * t / 2
 
 
 @njit(cache=True, nogil=True, inline="always")
@@ -96,3 +146,30 @@ def mirror(index: int, size: int) -> int:
     if index >= size:
         return 2 * (size - 1) - index
     return index
+
+
+@njit(cache=True, nogil=True)
+def compare(trial: Array, seen: npt.NDArray[np.bool_], row: Array, valid: npt.NDArray[np.bool_], target: Array) -> Any:
+    """L1 distance of a row and of a trial from a target, over the pixels that both of them see.
+
+    ``trial`` (c, m) with ``seen`` (m,) is scaled to the norm that ``row`` (c m,) has on those pixels. Also returns how
+    many they are; a trial of norm zero is infinitely far.
+    """
+    channels, m = trial.shape
+    count, size, norm = 0, 0.0, 0.0
+    for c in range(channels):
+        for j in range(m):
+            if seen[j] and valid[c * m + j]:
+                count += 1
+                size += trial[c, j] * trial[c, j]
+                norm += row[c * m + j] * row[c * m + j]
+    if size == 0:
+        return 0.0, np.inf, count
+    scale = np.sqrt(norm / size)
+    before, after = 0.0, 0.0
+    for c in range(channels):
+        for j in range(m):
+            if seen[j] and valid[c * m + j]:
+                before += abs(row[c * m + j] - target[c * m + j])
+                after += abs(trial[c, j] * scale - target[c * m + j])
+    return before, after, count

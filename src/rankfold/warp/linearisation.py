@@ -10,12 +10,13 @@ import numpy.typing as npt
 
 from rankfold.errors import InputError
 from rankfold.executors import Executor, Serial
-from rankfold.families import Family, Floats, map_points, point_jacobian, shift
+from rankfold.families import Family, Floats, coordinate_jacobian, shift
 from rankfold.stack import Bools
 from rankfold.warp.sampling import Sampler
 
 Array = npt.NDArray[Any]
 
+RUN = 16  # images that are differentiated at a time: enough to be quick, few enough to stay small
 DEGENERATE = 1e-6  # directions in which a picture changes this much less than in its best are left alone
 FLAT = 1e-6  # change of a unit-norm picture per px of corner motion below which it is flat
 
@@ -51,6 +52,13 @@ class Motion:
         matrix = self.base[index] @ self.family.matrix(parameters) @ shift(-self.origin)
         return np.asarray(matrix / matrix[2, 2])
 
+    @property
+    def differentials(self) -> tuple[Floats, Floats]:
+        """The matrices (n, 3, 3) before their last entry is made one, and their derivatives (n, p, 3, 3)."""
+        away = shift(-self.origin)
+        matrices = self.base @ self.family.matrix(self.parameters) @ away
+        return matrices, self.base[:, None] @ self.family.derivative(self.parameters) @ away
+
     def with_parameters(self, parameters: Floats) -> Motion:
         """The same bases, other parameters (n, p)."""
         return Motion(self.family, self.base, self.origin, parameters)
@@ -60,16 +68,13 @@ class Motion:
         local = shift(-self.origin) @ np.linalg.inv(gauge) @ shift(self.origin)
         return self.with_parameters(self.family.parameters(self.family.matrix(self.parameters) @ local))
 
-    def jacobian(self, index: int, points: Floats) -> Floats:
-        """Derivative (m, 2, p) of the source coordinates of canonical ``points`` (m, 2), by the chain rule."""
-        local = points - self.origin
-        inner = self.family.jacobian(self.parameters[index], local)
-        mapped = map_points(self.family.matrix(self.parameters[index]), local)
-        return np.asarray(point_jacobian(self.base[index], mapped) @ inner)
+    def jacobian(self, points: Floats) -> Floats:
+        """Derivative (n, m, 2, p) of the source coordinates of canonical ``points`` (m, 2) by the parameters."""
+        return coordinate_jacobian(*self.differentials, points)
 
-    def reach(self, index: int, corners: Floats) -> Floats:
-        """How far (p,) in source px a unit of each parameter moves the corner that it moves most."""
-        return np.asarray(np.abs(self.jacobian(index, corners)).max(axis=(0, 1)))
+    def reach(self, corners: Floats) -> Floats:
+        """How far (n, p) in source px a unit of each parameter moves the corner that it moves most."""
+        return np.asarray(np.abs(self.jacobian(corners)).max(axis=(1, 2)))
 
 
 @dataclass(frozen=True)
@@ -84,45 +89,24 @@ class Linearised:
 
 
 def linearise(sampler: Sampler, motion: Motion, executor: Executor | None = None) -> Linearised:
-    """Warp, normalise and differentiate every image at ``motion``.
+    """Warp, normalise and differentiate every image at ``motion``."""
+    reach = motion.reach(sampler.frame.corners)
+    matrices, derivatives = motion.differentials
 
-    Threads only sample: BLAS and LAPACK called from several of them at once do not always give the same last bit.
-    """
-    grid, corners = sampler.frame.grid, sampler.frame.corners
-    transforms = motion.transforms
-    sampled = (executor or Serial()).run(
-        lambda index: sampler.sample(index, transforms[index], with_gradient=True), range(len(sampler))
-    )
-    parts = []
-    for index, (values, gradient, valid) in enumerate(sampled):
-        jacobian = chain(gradient, motion.jacobian(index, grid))
-        row = values.ravel()
-        norm = _norm(row, sampler, index)
-        d = row / norm
+    def run_of(first: int) -> tuple[Array, Array, Floats, Floats, Bools]:
+        members = range(first, min(first + RUN, len(sampler)))
+        parts = [sampler.differentiate(i, matrices[i], derivatives[i]) for i in members]
+        values, jacobian, valid = (np.stack(column) for column in zip(*parts, strict=True))
+        norms = np.array([_norm(row, sampler, i) for i, row in zip(members, values, strict=True)])
+        n = norms[:, None].astype(values.dtype)
+        d = values / n
         # d(y/n) = (dy - d (d.dy)) / n, after the chain rule: the norm depends on every parameter
-        J = (jacobian - (jacobian @ d)[:, None] * d) / norm
-        Q, increments = orthonormalise(J, motion.reach(index, corners))
-        parts.append((d, Q, increments, norm, np.tile(valid, len(values))))
-    data, basis, increments, norms, valid = (np.stack(column) for column in zip(*parts, strict=True))
-    return Linearised(data, basis, increments, norms, valid)
+        jacobian -= (jacobian @ d[:, :, None]) * d[:, None]
+        jacobian /= n[:, None]
+        return d, *orthonormalise(jacobian, reach[members.start : members.stop]), norms, valid
 
-
-def warp_with_jacobian(
-    sampler: Sampler, motion: Motion, index: int, grid: Floats, source: int | None = None
-) -> tuple[Array, Array, Bools]:
-    """Values (m,), their derivative (p, m) by the parameters, and validity (m,) of one image; m = c h w.
-
-    ``source`` is the picture, where its number is not its place in the motion.
-    """
-    matrix = motion.matrix(index, motion.parameters[index])
-    values, gradient, valid = sampler.sample(index if source is None else source, matrix, with_gradient=True)
-    return values.ravel(), chain(gradient, motion.jacobian(index, grid)), np.tile(valid, len(values))
-
-
-def chain(gradient: Array, coordinates: Floats) -> Array:
-    """Picture gradient (c, 2, k) by coordinate Jacobian (k, 2, p): derivative (p, c k) by the parameters."""
-    chained = np.einsum("cdk,kdp->pck", gradient, coordinates)
-    return np.asarray(chained.reshape(coordinates.shape[2], -1).astype(gradient.dtype, copy=False))
+    runs = (executor or Serial()).run(run_of, range(0, len(sampler), RUN))
+    return Linearised(*(np.concatenate(column) for column in zip(*runs, strict=True)))
 
 
 def warp_normalised(
@@ -136,19 +120,24 @@ def warp_normalised(
 
 
 def orthonormalise(J: Array, reach: Floats) -> tuple[Array, Floats]:
-    """Orthonormal rows Q (p, m) with the span of J (p, m), and the p x p matrix that turns δ into Δτ.
+    """Orthonormal rows Q (k, p, m) with the span of J (k, p, m), and the p x p matrices that turn δ into Δτ.
 
-    ``reach`` (p,) is how far a unit of each parameter moves a corner (px): it makes the rows of J comparable. The SVD
-    does the work of the thin QR and also shows directions that do not change the picture (a turn of a disc, any
+    ``reach`` (k, p) is how far a unit of each parameter moves a corner (px): it makes the rows of J comparable. The
+    eigenvectors of their Gram matrix do the work of the thin QR, twice, because once leaves an error that grows with
+    the square of the condition. They also show directions that do not change the picture (a turn of a disc, any
     motion of a flat patch): those get a zero row and a zero increment instead of noise.
     """
-    scaled = J.astype(np.float64, copy=False) / reach[:, None]
-    U, s, Vt = np.linalg.svd(scaled, full_matrices=False)
+    S = J.astype(np.float64, copy=False) / reach[:, :, None]
+    squares, U = np.linalg.eigh(S @ S.swapaxes(1, 2))
+    s = np.sqrt(np.maximum(squares, 0.0))  # k x p, ascending
     noise = 10 * float(np.finfo(J.dtype).eps)
-    good = s > max(DEGENERATE * float(s[0]), FLAT, noise)
-    Q = np.where(good[:, None], Vt, 0.0)
-    increments = (U / reach[:, None]) * np.where(good, 1 / np.where(good, s, 1.0), 0.0)
-    return Q.astype(J.dtype, copy=False), increments
+    good = s > np.maximum(DEGENERATE * s[:, -1:], max(FLAT, noise))
+    T = U.swapaxes(1, 2) * np.where(good, 1 / np.where(good, s, 1.0), 0.0)[:, :, None]
+    Q = T @ S
+    again = Q @ Q.swapaxes(1, 2) + np.where(good, 0.0, 1.0)[:, :, None] * np.eye(S.shape[1])
+    correction = np.linalg.inv(np.linalg.cholesky(again))
+    increments = (correction @ T).swapaxes(1, 2) / reach[:, :, None]
+    return (correction @ Q).astype(J.dtype, copy=False), increments
 
 
 def _norm(values: Array, sampler: Sampler, index: int) -> float:

@@ -55,6 +55,16 @@ class Sampler:
         )
         return values, gradient, valid
 
+    def differentiate(self, index: int, matrix: Floats, derivative: Floats) -> tuple[Array, Array, Bools]:
+        """Values (c m,), their derivative (p, c m) given that (p, 3, 3) of the matrix, and validity (c m,)."""
+        from rankfold.warp.kernels import chain
+
+        values, gradient, valid = self.sample(index, matrix, with_gradient=True)
+        out = np.empty((len(derivative), *values.shape), self.dtype)
+        matrix, derivative = (np.ascontiguousarray(a, dtype=np.float64) for a in (matrix, derivative))
+        chain(gradient, matrix, derivative, self.frame.height, self.frame.width, out)
+        return values.ravel(), out.reshape(len(derivative), -1), np.tile(valid, len(values))
+
 
 def prepare(
     stack: Stack,
