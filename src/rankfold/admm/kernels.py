@@ -41,38 +41,9 @@ def soft_threshold(
     An empty W means w = 1. If P = Φ is not empty, X holds (X + βΦ)/(1 + β) and is set back to X first. With a
     ``relaxation`` a other than one, A is replaced in R by aA + (1 - a)(V_m - E), where V_m - E = X - Y/μ.
     """
-    n, m = X.shape
-    t, pull = X.dtype.type(threshold), X.dtype.type(beta)
-    stay, down = X.dtype.type(1 - relaxation), X.dtype.type(1 / mu)
-    weighted, cloned, relaxed = W.size > 0, P.size > 0, relaxation != 1.0
     total = 0.0
-    products[:] = 0
-    for i in range(n):
-        for first in range(0, m, PIECE):
-            last = min(first + PIECE, m)
-            x, a, e, y = X[i, first:last], A[i, first:last], E[i, first:last], Y[i, first:last]
-            if cloned:
-                phi = P[i, first:last]
-                for j in range(last - first):
-                    x[j] += pull * (x[j] - phi[j])
-            if relaxed:
-                for j in range(last - first):
-                    e[j] += stay * (a[j] - x[j] + y[j] * down)
-            if weighted:
-                w = W[i, first:last]
-                for j in range(last - first):
-                    r, wt = x[j] + e[j] - a[j], t * w[j]
-                    y[j] = min(max(r, -wt), wt)
-                    e[j] = r - y[j]
-                total += sum_weighted(e, w)
-            else:
-                for j in range(last - first):
-                    r = x[j] + e[j] - a[j]
-                    y[j] = min(max(r, -t), t)
-                    e[j] = r - y[j]
-                total += sum_absolute(e)
-            for k in range(Q.shape[1]):
-                products[i, k] += dot(Q[i, k, first:last], y)
+    for i in range(len(X)):
+        total += threshold_row(i, X, A, E, Y, W, P, Q, X, threshold, beta, relaxation, mu, products)
     return total
 
 
@@ -99,37 +70,146 @@ def multiplier_step(
     ``norms`` (3,) gets the squares of Z = V - A - E, of the dual residual Y - μ (X_old - A), which is how far the new
     Y is from the subgradient that made A, and of Y.
     """
-    n, m = V.shape
-    turned = np.empty(PIECE, V.dtype)  # J(δ - δ_old)
+    turned = np.empty(PIECE, V.dtype)
+    norms[:] = 0
+    for i in range(len(V)):
+        multiplier_row(i, V, Q, A, E, Y, X, P, X, change, mu, mu_next, beta, turned, norms)
+
+
+@njit(cache=True, nogil=True)
+def sweep(
+    X: Array,
+    A: Array,
+    E: Array,
+    Y: Array,
+    W: Array,
+    P: Array,
+    Q: Array,
+    V: Array,
+    following: Array,
+    threshold: float,
+    beta: float,
+    relaxation: float,
+    mu: float,
+    mu_next: float,
+    change: Floats,
+    norms: Floats,
+) -> float:
+    """Both of the above on whole rows, where the ``change`` of δ is known as soon as a row is thresholded.
+
+    The next X is written to ``following``, which may be X itself. If it is not, X is only read: others may need it.
+    """
+    turned = np.empty(PIECE, V.dtype)
+    own = following if P.size > 0 else X  # where the row of X is once it is set back
+    total = 0.0
+    norms[:] = 0
+    for i in range(len(X)):
+        total += threshold_row(i, X, A, E, Y, W, P, Q, following, threshold, beta, relaxation, mu, change)
+        for k in range(Q.shape[1]):
+            change[i, k] = -change[i, k]
+        multiplier_row(i, V, Q, A, E, Y, own, P, following, change, mu, mu_next, beta, turned, norms)
+    return total
+
+
+@njit(cache=True, nogil=True)
+def threshold_row(
+    i: int,
+    X: Array,
+    A: Array,
+    E: Array,
+    Y: Array,
+    W: Array,
+    P: Array,
+    Q: Array,
+    own: Array,
+    threshold: float,
+    beta: float,
+    relaxation: float,
+    mu: float,
+    products: Floats,
+) -> float:
+    """One row of :func:`soft_threshold`; X that is set back goes to ``own``."""
+    m = X.shape[1]
+    t, pull = X.dtype.type(threshold), X.dtype.type(beta)
+    stay, down = X.dtype.type(1 - relaxation), X.dtype.type(1 / mu)
+    weighted, cloned, relaxed = W.size > 0, P.size > 0, relaxation != 1.0
+    total = 0.0
+    products[i] = 0
+    for first in range(0, m, PIECE):
+        last = min(first + PIECE, m)
+        x, a, e, y = X[i, first:last], A[i, first:last], E[i, first:last], Y[i, first:last]
+        if cloned:
+            phi, merged, x = P[i, first:last], x, own[i, first:last]
+            for j in range(last - first):
+                x[j] = merged[j] + pull * (merged[j] - phi[j])
+        if relaxed:
+            for j in range(last - first):
+                e[j] += stay * (a[j] - x[j] + y[j] * down)
+        if weighted:
+            w = W[i, first:last]
+            for j in range(last - first):
+                r, wt = x[j] + e[j] - a[j], t * w[j]
+                y[j] = min(max(r, -wt), wt)
+                e[j] = r - y[j]
+            total += sum_weighted(e, w)
+        else:
+            for j in range(last - first):
+                r = x[j] + e[j] - a[j]
+                y[j] = min(max(r, -t), t)
+                e[j] = r - y[j]
+            total += sum_absolute(e)
+        for k in range(Q.shape[1]):
+            products[i, k] += dot(Q[i, k, first:last], y)
+    return total
+
+
+@njit(cache=True, nogil=True)
+def multiplier_row(
+    i: int,
+    V: Array,
+    Q: Array,
+    A: Array,
+    E: Array,
+    Y: Array,
+    X: Array,
+    P: Array,
+    following: Array,
+    change: Floats,
+    mu: float,
+    mu_next: float,
+    beta: float,
+    turned: Array,
+    norms: Floats,
+) -> None:
+    """One row of :func:`multiplier_step`; ``turned`` is room for J(δ - δ_old)."""
+    m = V.shape[1]
     moving, cloned = change.size > 0, P.size > 0
     pull, share = V.dtype.type(beta), V.dtype.type(1 / (1 + beta))
     up, down = V.dtype.type(mu), V.dtype.type(1 / mu_next)
-    norms[:] = 0
-    for i in range(n):
-        for first in range(0, m, PIECE):
-            last = min(first + PIECE, m)
-            size = last - first
-            v, a, e = V[i, first:last], A[i, first:last], E[i, first:last]
-            y, x = Y[i, first:last], X[i, first:last]
-            if moving:
-                combine(change[i], Q[i], first, turned[:size])
-                for j in range(size):
-                    v[j] += turned[j]
-                for j in range(size):
-                    y[j] = up * (y[j] + turned[j])
-            else:
-                for j in range(size):
-                    y[j] *= up
-            norms[0] += sum_primal(v, a, e)
-            norms[1] += sum_dual(y, x, a, up)
-            norms[2] += dot(y, y)
-            if cloned:
-                phi = P[i, first:last]
-                for j in range(size):
-                    x[j] = (v[j] - e[j] + y[j] * down + pull * phi[j]) * share
-            else:
-                for j in range(size):
-                    x[j] = v[j] - e[j] + y[j] * down
+    for first in range(0, m, PIECE):
+        last = min(first + PIECE, m)
+        size = last - first
+        v, a, e = V[i, first:last], A[i, first:last], E[i, first:last]
+        y, x, after = Y[i, first:last], X[i, first:last], following[i, first:last]
+        if moving:
+            combine(change[i], Q[i], first, turned[:size])
+            for j in range(size):
+                v[j] += turned[j]
+            for j in range(size):
+                y[j] = up * (y[j] + turned[j])
+        else:
+            for j in range(size):
+                y[j] *= up
+        norms[0] += sum_primal(v, a, e)
+        norms[1] += sum_dual(y, x, a, up)
+        norms[2] += dot(y, y)
+        if cloned:
+            phi = P[i, first:last]
+            for j in range(size):
+                after[j] = (v[j] - e[j] + y[j] * down + pull * phi[j]) * share
+        else:
+            for j in range(size):
+                after[j] = v[j] - e[j] + y[j] * down
 
 
 @njit(cache=True, nogil=True)

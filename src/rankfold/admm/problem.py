@@ -57,6 +57,10 @@ class Clone:
     start: float = 28.0  # Φ is first made when μ has grown by this factor
     period: int = 3  # and renewed every so many iterations
 
+    def due(self, growth: float, iteration: int) -> bool:
+        """Whether Φ is to be made now: μ has grown enough, and it is the turn of this iteration."""
+        return self.weight > 0 and growth >= self.start * (1 - 1e-9) and iteration % self.period == 0
+
     def __post_init__(self) -> None:
         """Refuse values that make no sense."""
         if not (np.isfinite(self.weight) and self.weight >= 0):

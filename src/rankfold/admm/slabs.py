@@ -4,6 +4,10 @@ Every array of the inner iteration is cut along its longer axis (pixels, as a ru
 on the problem alone, never on the number of threads. A pass over the data is one of the functions below run on
 every slab by an executor; whatever they return is small and is summed in slab order. So the result has the same
 bits for every executor.
+
+Where rows are whole (a small problem is one slab; slabs may be cut along the images) or no image moves, an iteration
+is one :func:`sweep`. Otherwise δ needs all slabs: :func:`shrink`, wait, :func:`ascend`. A problem that is one slab is
+swept in runs of rows and multiplied in blocks of columns, so that there is something to share out.
 """
 
 from __future__ import annotations
@@ -17,12 +21,17 @@ import numpy as np
 import numpy.typing as npt
 
 from rankfold.admm.problem import Problem
+from rankfold.executors import Executor
 
 Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
 
 SLAB_VALUES = 2**17  # values of one array in a slab: a megabyte, so that a few of them stay in cache
 SLAB_MIN = 128  # shortest slab, for the efficiency of the matrix products
+WHOLE_VALUES = 2**21  # values of one array in a problem that is one slab
+RUNS = 4  # in which the rows of such a problem are swept
+
+ALL = slice(None)
 
 
 @dataclass
@@ -39,25 +48,35 @@ class Slab:
     E: Array
     Y: Array
     P: Array  # Φ; 0 x 0 until there is one
+    following: Array  # where a sweep puts the next X; X itself where all rows are swept at once
+    runs: list[slice]  # rows that are swept at a time
+    blocks: list[slice]  # columns that are multiplied at a time
+    tall: bool  # whether there are more images than pixels
 
     @property
-    def tall(self) -> bool:
-        """Whether slabs are cut along the rows (more images than pixels)."""
-        return self.columns == slice(None)
+    def independent(self) -> bool:
+        """Whether δ, if there is one, needs no other slab."""
+        return self.columns == ALL or self.Q.shape[1] == 0
 
 
 def cut(problem: Problem) -> list[Slab]:
     """Copy a problem into slabs; all but V = D start at zero."""
-    D = problem.data
-    n, m = D.shape
-    tall = n > m
-    # every slab returns a matrix of the size of the short axis, which must not be what the time goes into
+    n, m = problem.data.shape
+    # every product returns a matrix of the size of the short axis, which must not be what the time goes into
     length = max(SLAB_MIN, 2 * min(n, m), SLAB_VALUES // min(n, m))
-    pieces = [slice(start, start + length) for start in range(0, max(n, m), length)]
-    return [
-        _slab(problem, rows, columns)
-        for rows, columns in (((piece, slice(None)) if tall else (slice(None), piece)) for piece in pieces)
-    ]
+    if n > m:
+        return [_slab(problem, rows, ALL) for rows in _pieces(n, length)]
+    if n * m > WHOLE_VALUES:
+        return [_slab(problem, ALL, columns) for columns in _pieces(m, length)]
+    slab = _slab(problem, ALL, ALL)
+    slab.following = np.zeros_like(slab.X)
+    slab.runs, slab.blocks = _pieces(n, -(-n // RUNS)), _pieces(m, length)
+    return [slab]
+
+
+def _pieces(size: int, length: int) -> list[slice]:
+    """An axis in pieces of a length, the last one shorter."""
+    return [slice(start, min(start + length, size)) for start in range(0, size, length)]
 
 
 def _slab(problem: Problem, rows: slice, columns: slice) -> Slab:
@@ -74,23 +93,89 @@ def _slab(problem: Problem, rows: slice, columns: slice) -> Slab:
         else np.ascontiguousarray(problem.weights[rows, columns], dtype=D.dtype)
     )
     X, A, E, Y = (np.zeros_like(D) for _ in range(4))
-    return Slab(rows, columns, D, Q, W, X, A, E, Y, np.empty((0, 0), D.dtype))
+    P = np.empty((0, 0), D.dtype)
+    tall = problem.data.shape[0] > problem.data.shape[1]
+    return Slab(rows, columns, D, Q, W, X, A, E, Y, P, following=X, runs=[ALL], blocks=[ALL], tall=tall)
 
 
-def start(slab: Slab, dual_norm: float, mu: float, precise: bool) -> Floats:
-    """Y = D / max(σ_1, max|D|/λ), E = 0, δ = 0; X = D + Y/μ. Returns the reduction of X."""
+def start(slab: Slab, dual_norm: float, mu: float) -> None:
+    """Y = D / max(σ_1, max|D|/λ), E = 0, δ = 0; X = D + Y/μ."""
     np.divide(slab.V, dual_norm, out=slab.Y)
     np.divide(slab.Y, mu, out=slab.X)
     slab.X += slab.V
-    return reduction(slab.X, slab.tall, precise)
+
+
+def reductions(slabs: list[Slab], executor: Executor, precise: bool) -> list[Floats]:
+    """Small matrices that carry the singular values of X, one a block."""
+    blocks = [slab.X[:, columns] for slab in slabs for columns in slab.blocks]
+    return executor.run(reduction, blocks, slabs[0].tall, precise)
 
 
 def reduction(X: Array, tall: bool, precise: bool) -> Floats:
-    """A small matrix that carries the singular values: X X' (n x n), or the triangle R of X' = Q R."""
+    """X X' (n x n), or the triangle R of X' = Q R; X' X and so on where ``tall``."""
     X = X.astype(np.float64, copy=False) if tall else X.T.astype(np.float64, copy=False)
     if precise:
         return np.asarray(np.linalg.qr(X, mode="r"))
     return np.asarray(X.T @ X)
+
+
+def sweep(
+    slabs: list[Slab],
+    executor: Executor,
+    M: tuple[Array, ...],
+    mu: float,
+    mu_next: float,
+    sparsity: float,
+    beta: float,
+    relaxation: float,
+) -> list[tuple[slice, Floats, float, Floats]]:
+    """All of an iteration that comes after the thresholding, on independent slabs: nobody has to be waited for.
+
+    Returns for every part its rows, the change of δ, and its share of ‖Ω∘E‖_1 and of the squared norms of ``ascend``.
+    """
+    inner = None
+    if len(M) == 2 and len(slabs[0].runs) > 1:  # the right factor's product with X is the same for all runs of rows
+        X = slabs[0].X
+        inner = np.empty((len(M[1]), X.shape[1]), X.dtype)
+        executor.run(lambda block: np.matmul(M[1], X[:, block], out=inner[:, block]), slabs[0].blocks)
+    parts = [(slab, rows) for slab in slabs for rows in slab.runs]
+    ends = executor.run(_sweep, parts, M, inner, mu, mu_next, sparsity, beta, relaxation)
+    for slab in slabs:
+        slab.X, slab.following = slab.following, slab.X
+    return ends
+
+
+def _sweep(
+    part: tuple[Slab, slice],
+    M: tuple[Array, ...],
+    inner: Array | None,
+    mu: float,
+    mu_next: float,
+    sparsity: float,
+    beta: float,
+    relaxation: float,
+) -> tuple[slice, Floats, float, Floats]:
+    """Some rows of a slab."""
+    from rankfold.admm.kernels import sweep
+
+    slab, rows = part
+    multiply(slab, M, rows, inner)
+    X, A, E, Y, Q, V = (array[rows] for array in (slab.X, slab.A, slab.E, slab.Y, slab.Q, slab.V))
+    W, P = (array[rows] if array.size else array for array in (slab.W, slab.P))
+    change, norms = np.empty(Q.shape[:2]), np.empty(3)
+    arrays = (X, A, E, Y, W, P, Q, V, slab.following[rows])
+    l1 = sweep(*arrays, sparsity / mu, beta, relaxation, mu, mu_next, change, norms)
+    return (slab.rows if rows == ALL else rows), change, l1, norms
+
+
+def multiply(slab: Slab, M: tuple[Array, ...], rows: slice = ALL, inner: Array | None = None) -> None:
+    """A = M X for some rows. M is one symmetric matrix or its two thin factors; ``inner`` is the right one times X."""
+    if slab.tall:
+        np.matmul(reduce(np.matmul, M[:-1], slab.X[rows]), M[-1], out=slab.A[rows])
+        return
+    if inner is None:
+        inner = slab.X if len(M) == 1 else M[1] @ slab.X
+    np.matmul(M[0][rows], inner, out=slab.A[rows])
 
 
 def shrink(
@@ -98,15 +183,11 @@ def shrink(
 ) -> tuple[Floats, float]:
     """A = M X; E = S_{λΩ/μ}[V - A + Y/μ]. Returns this slab's part of Q'(...) and of ‖Ω∘E‖_1.
 
-    On return Y holds what the threshold cut off, C = V - A - E + Y/μ: the old Y is not needed any more. M is one
-    symmetric matrix or the two factors of it.
+    On return Y holds what the threshold cut off, C = V - A - E + Y/μ: the old Y is not needed any more.
     """
     from rankfold.admm.kernels import soft_threshold
 
-    if slab.tall:
-        np.matmul(reduce(np.matmul, M[:-1], slab.X), M[-1], out=slab.A)
-    else:
-        np.matmul(M[0], slab.X if len(M) == 1 else M[1] @ slab.X, out=slab.A)
+    multiply(slab, M)
     arrays = (slab.X, slab.A, slab.E, slab.Y, slab.W, slab.P, slab.Q)
     products = np.empty(slab.Q.shape[:2])
     l1 = soft_threshold(*arrays, sparsity / mu, beta, relaxation, mu, products)
@@ -120,17 +201,17 @@ def turn(slab: Slab, change: Floats) -> None:
     add_motion(slab.V, slab.Y, slab.Q, change[slab.rows])
 
 
-def ascend(slab: Slab, change: Floats, mu: float, mu_next: float, beta: float, precise: bool) -> tuple[Floats, Floats]:
-    """V += J Δδ; Z = V - A - E; Y += μ Z; X = V - E + Y/μ⁺. Returns the reduction of X and three squared norms.
+def ascend(slab: Slab, change: Floats, mu: float, mu_next: float, beta: float) -> Floats:
+    """V += J Δδ; Z = V - A - E; Y += μ Z; X = V - E + Y/μ⁺. Returns three squared norms.
 
-    The norms are those of Z, of the dual residual μ (JΔδ - ΔE) and of Y.
+    They are those of Z, of the dual residual μ (JΔδ - ΔE) and of Y.
     """
     from rankfold.admm.kernels import multiplier_step
 
     norms = np.empty(3)
     arrays = (slab.V, slab.Q, slab.A, slab.E, slab.Y, slab.X, slab.P)
     multiplier_step(*arrays, change[slab.rows], mu, mu_next, beta, norms)
-    return reduction(slab.X, slab.tall, precise), norms
+    return norms
 
 
 def gather(slabs: list[Slab], pieces: Iterable[Array], shape: tuple[int, int]) -> Array:

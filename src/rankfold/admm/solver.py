@@ -115,32 +115,32 @@ def step(
     svt = _threshold(state, 1 / (mu * (1 + beta)), surrogate)
 
     # E = S_{λΩ/μ}[D + Jδ - A + Y/μ];  δ_i = -Q_i'(D_i - E_i - A_i + Y_i/μ), where Q_i'Q_i = I
-    operator = svt.factors(problem.data.dtype)
-    parts = executor.run(on_slab.shrink, slabs, operator, mu, lam, beta, settings.relaxation)
-    change = -_sum_products(slabs, [products for products, _ in parts], state.delta)
-    delta = state.delta + change
-    l1 = sum(part for _, part in parts)
-
-    # Φ = project(A, E, V_m = D + Jδ), now and then
-    mu_next = mu * state.growth
-    cloned = state.cloned
-    if (
-        clone is not None
-        and clone.weight > 0
-        and _due(clone, mu_next * state.largest / settings.penalty_start, index[1])
-    ):
-        executor.run(on_slab.turn, slabs, change)
-        change = change[:, :0]
-        on_slab.scatter(slabs, _project(problem, clone, slabs, svt, executor))
-        cloned = True
-
     # V = D + Jδ;  Z = V - A - E;  Y += μ Z;  μ *= ρ;  and X for the next A
-    beta_next = clone.weight if clone is not None and cloned else 0.0
-    precise = needs_precision(1 / (mu_next * (1 + beta_next)), svt.largest)
-    ends = executor.run(on_slab.ascend, slabs, change, mu, mu_next, beta_next, precise)
-    primal, dual, size = np.sqrt(reduce(np.add, [norms for _, norms in ends]))
-
+    operator = svt.factors(problem.data.dtype)
+    mu_next, cloned = mu * state.growth, state.cloned
+    due = clone is not None and clone.due(mu_next * state.largest / settings.penalty_start, index[1])
+    if all(slab.independent for slab in slabs) and not due:
+        ends = on_slab.sweep(slabs, executor, operator, mu, mu_next, lam, beta, settings.relaxation)
+        change = _add_up([(rows, part) for rows, part, _, _ in ends], state.delta)
+        l1, norms = sum(part for _, _, part, _ in ends), [part for _, _, _, part in ends]
+        delta = state.delta + change
+    else:
+        parts = executor.run(on_slab.shrink, slabs, operator, mu, lam, beta, settings.relaxation)
+        change = -_add_up(
+            [(slab.rows, products) for slab, (products, _) in zip(slabs, parts, strict=True)], state.delta
+        )
+        l1 = sum(part for _, part in parts)
+        delta = state.delta + change
+        if clone is not None and due:
+            # Φ = project(A, E, V), now and then
+            executor.run(on_slab.turn, slabs, change)
+            on_slab.scatter(slabs, _project(problem, clone, slabs, svt, executor))
+            change, beta, cloned = change[:, :0], clone.weight, True
+        norms = executor.run(on_slab.ascend, slabs, change, mu, mu_next, beta)
+    primal, dual, size = np.sqrt(reduce(np.add, norms))
     primal, dual = primal / data_norm, dual / size if size > 0 else 0.0
+    precise = needs_precision(1 / (mu_next * (1 + beta)), svt.largest)
+    reductions = on_slab.reductions(slabs, executor, precise)
 
     nuclear = float(svt.singular_values.sum())
     record = InnerRecord(
@@ -154,18 +154,19 @@ def step(
         penalty=mu,
     )
     growth, rank = settings.growth(primal, dual), len(svt.singular_values)
-    reductions = [part for part, _ in ends]
     return State(delta, mu_next, growth, cloned, state.largest, reductions, precise, rank, svt.singular_values, record)
 
 
 def _initial_state(problem: Problem, settings: Settings, slabs: list[Slab], executor: Executor) -> State:
     """Y = D / max(σ_1, max|D|/λ), μ = 1.25/σ_1, E = 0, δ = 0."""
-    grams = executor.run(lambda slab: on_slab.reduction(slab.V, slab.tall, False), slabs)
-    largest = largest_singular_value(reduce(np.add, grams))
+    for slab in slabs:
+        slab.X[...] = slab.V
+    largest = largest_singular_value(reduce(np.add, on_slab.reductions(slabs, executor, False)))
     peak = max(float(np.abs(slab.V).max()) for slab in slabs)
     mu = settings.penalty_start / largest
     dual_norm = max(largest, peak / problem.sparsity)
-    reductions = executor.run(on_slab.start, slabs, dual_norm, mu, False)
+    executor.run(on_slab.start, slabs, dual_norm, mu)
+    reductions = on_slab.reductions(slabs, executor, False)
     p = 0 if problem.basis is None else problem.basis.shape[1]
     delta, growth = np.zeros((len(problem.data), p)), settings.penalty_growth
     return State(delta, mu, growth, False, largest, reductions, False, 1, np.zeros(0), None)
@@ -176,11 +177,6 @@ def _threshold(state: State, threshold: float, surrogate: str) -> Thresholding:
     if state.precise:
         return threshold_triangles(state.reductions, threshold, surrogate)
     return threshold_gram(reduce(np.add, state.reductions), threshold, surrogate, expected=state.rank)
-
-
-def _due(clone: Clone, growth: float, iteration: int) -> bool:
-    """Whether Φ is to be made now: μ has grown enough, and it is the turn of this iteration."""
-    return growth >= clone.start * (1 - 1e-9) and iteration % clone.period == 0
 
 
 def _project(
@@ -203,11 +199,11 @@ def _project(
     return clone.projector(context)
 
 
-def _sum_products(slabs: list[Slab], products: list[Floats], like: Floats) -> Floats:
-    """Add the slabs' inner products (rows x p) up in slab order."""
+def _add_up(parts: list[tuple[slice, Floats]], like: Floats) -> Floats:
+    """Sum of parts (rows x p) in the order in which they come."""
     total = np.zeros_like(like)
-    for slab, part in zip(slabs, products, strict=True):
-        total[slab.rows] += part
+    for rows, part in parts:
+        total[rows] += part
     return total
 
 
