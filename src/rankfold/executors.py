@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from functools import cache
+from itertools import count
 from typing import Any, Protocol, TypeVar
 
 from rankfold.errors import InputError
@@ -43,13 +44,25 @@ class Threads:
 
     def __init__(self, n_jobs: int) -> None:
         self.n_jobs = n_jobs
-        self._pool = ThreadPoolExecutor(n_jobs, thread_name_prefix="rankfold")
+        self._pool = ThreadPoolExecutor(max(n_jobs - 1, 1), thread_name_prefix="rankfold")
 
     def run(self, function: Callable[..., R], slabs: Sequence[S], *shared: object) -> list[R]:
-        """Run concurrently, return in order; a single slab stays in the calling thread."""
-        if len(slabs) == 1:
-            return [function(slabs[0], *shared)]
-        return list(self._pool.map(lambda slab: function(slab, *shared), slabs))
+        """Run concurrently, return in order. The calling thread works too, and a task is a thread's, not a slab's."""
+        results: dict[int, R] = {}
+        turn = count()
+
+        def work() -> None:
+            while (k := next(turn)) < len(slabs):
+                results[k] = function(slabs[k], *shared)
+
+        helpers = [self._pool.submit(work) for _ in range(min(self.n_jobs, len(slabs)) - 1)]
+        try:
+            work()
+        finally:
+            wait(helpers)
+        for helper in helpers:
+            helper.result()
+        return [results[k] for k in range(len(slabs))]
 
     def __enter__(self) -> Threads:
         """Nothing to do: the pool is there."""

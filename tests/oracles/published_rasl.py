@@ -58,10 +58,11 @@ def linearise(sources, motion, executor):
         norm = np.linalg.norm(y)
         gx, gy = ((g - y * (y @ g) / norm**2) / norm for g in (gx, gy))
         J = np.einsum("dk,kdp->pk", np.stack([gx, gy]), jacobian[i])
-        return y / norm, *(part[0] for part in orthonormalise(J[None], reach[i : i + 1])), norm
+        return y / norm, J, norm
 
     parts = executor.run(one, range(len(sources)))
-    data, basis, increments, norms = (np.stack(column) for column in zip(*parts, strict=True))
+    data, basis, norms = (np.stack(column) for column in zip(*parts, strict=True))
+    increments = orthonormalise(basis, reach)
     return Linearised(data, basis, increments, norms, np.ones(data.shape, bool))
 
 

@@ -5,8 +5,9 @@ import pytest
 
 from rankfold.admm.proximal import (
     GRAM_LIMIT,
+    SINGLE_LIMIT,
+    form_for,
     largest_singular_value,
-    needs_precision,
     threshold_gram,
     threshold_triangles,
 )
@@ -25,8 +26,8 @@ def graded(condition, n=30, m=200, seed=0):
     return (U * np.logspace(0, -np.log10(condition), n)) @ V.T
 
 
-def in_slabs(X, precise):
-    return [reduction(X[:, i : i + 64], False, precise) for i in range(0, X.shape[1], 64)]
+def in_slabs(X, form):
+    return [reduction(X[:, i : i + 64], False, form) for i in range(0, X.shape[1], 64)]
 
 
 def operator(svt):
@@ -36,9 +37,9 @@ def operator(svt):
 @pytest.mark.parametrize("expected_rank", [None, 1])
 @pytest.mark.parametrize("t", [0.5, 1e-2, 1e-4, 2 * GRAM_LIMIT])
 def test_the_gram_form_is_the_svd_to_ten_digits_where_it_is_used(t, expected_rank):
-    assert not needs_precision(t, 1.0)
+    assert form_for(t, 1.0) != "triangle"
     X = graded(1e8)
-    svt = threshold_gram(sum(in_slabs(X, False)), t, expected=expected_rank)
+    svt = threshold_gram(sum(in_slabs(X, "double")), t, expected=expected_rank)
     expected, values = full_svd(X, t)
     assert np.linalg.norm(operator(svt) @ X - expected) < 2e-10
     assert len(svt.singular_values) == len(values)
@@ -48,15 +49,23 @@ def test_the_gram_form_is_the_svd_to_ten_digits_where_it_is_used(t, expected_ran
 
 def test_the_precise_form_keeps_the_digits_that_the_gram_form_loses():
     t = 1e-10
-    assert needs_precision(t, 1.0)
+    assert form_for(t, 1.0) == "triangle"
     X = graded(1e9)
     expected, values = full_svd(X, t)
-    gram = threshold_gram(sum(in_slabs(X, False)), t)
-    precise = threshold_triangles(in_slabs(X, True), t)
+    gram = threshold_gram(sum(in_slabs(X, "double")), t)
+    precise = threshold_triangles(in_slabs(X, "triangle"), t)
     assert np.linalg.norm(operator(precise) @ X - expected) < 1e-14
     np.testing.assert_allclose(precise.singular_values, values, atol=1e-14)
     # the same with the Gram matrix: what is near the threshold is wrong in its first digit
     assert np.abs(np.pad(gram.singular_values, (0, 30))[:30] - np.pad(values, (0, 30))[:30]).max() > 1e-10
+
+
+def test_single_precision_is_multiplied_as_it_is_where_that_is_good_enough():
+    assert [form_for(t * SINGLE_LIMIT, 1.0) for t in (0.9, 1.1)] == ["double", "own"]
+    X, t = graded(1e4), SINGLE_LIMIT
+    _, values = full_svd(X, t)
+    svt = threshold_gram(sum(in_slabs(X.astype(np.float32), "own")), t)
+    np.testing.assert_allclose(svt.singular_values, values, atol=0.003 * t)
 
 
 def test_the_product_has_thin_factors_where_the_rank_is_low():
@@ -74,8 +83,8 @@ def test_the_product_has_thin_factors_where_the_rank_is_low():
 def test_both_forms_work_along_the_other_axis():
     X = graded(1e3).T  # 200 x 30: slabs are rows, the small matrix is 30 x 30, and M multiplies from the right
     expected, _ = full_svd(X, 0.01)
-    for precise, threshold in ((False, lambda r, t: threshold_gram(sum(r), t)), (True, threshold_triangles)):
-        svt = threshold([reduction(X[i : i + 64], True, precise) for i in range(0, 200, 64)], 0.01)
+    for form, threshold in (("double", lambda r, t: threshold_gram(sum(r), t)), ("triangle", threshold_triangles)):
+        svt = threshold([reduction(X[i : i + 64], True, form) for i in range(0, 200, 64)], 0.01)
         np.testing.assert_allclose(X @ operator(svt), expected, atol=1e-12)
 
 

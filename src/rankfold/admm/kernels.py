@@ -1,9 +1,7 @@
 """The elementwise work of an inner iteration, fused into two compiled passes.
 
 A row is done in pieces that fit into the first-level cache, a piece in short loops that each write one or two arrays:
-then the compiler vectorises all of them. Sums are loops of their own that write nothing, and only those may be
-reassociated: in a loop that also writes, the compiler falls back to another order where its check for overlapping
-arrays fails, which depends on where they happen to lie in memory, and the last bits with it.
+then the compiler vectorises all of them. Sums are loops of their own.
 """
 
 from __future__ import annotations
@@ -14,11 +12,12 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
+from rankfold.sums import dot, sum_absolute, sum_dual, sum_primal, sum_weighted
+
 Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
 
 PIECE = 512  # values of a row that are done at a time
-SUMS = {"reassoc", "nsz"}
 
 
 @njit(cache=True, nogil=True)
@@ -243,50 +242,3 @@ def combine(weights: Floats, rows: Array, first: int, out: Array) -> None:
         a, one = out.dtype.type(weights[p - 1]), rows[p - 1, first : first + size]
         for j in range(size):
             out[j] += a * one[j]
-
-
-@njit(cache=True, nogil=True, fastmath=SUMS)
-def sum_absolute(values: Array) -> float:
-    """Σ |v|."""
-    total = 0.0
-    for j in range(len(values)):
-        total += abs(values[j])
-    return total
-
-
-@njit(cache=True, nogil=True, fastmath=SUMS)
-def sum_weighted(values: Array, weights: Array) -> float:
-    """Σ w|v|."""
-    total = 0.0
-    for j in range(len(values)):
-        total += abs(values[j]) * weights[j]
-    return total
-
-
-@njit(cache=True, nogil=True, fastmath=SUMS)
-def dot(one: Array, other: Array) -> float:
-    """Σ u v."""
-    total = 0.0
-    for j in range(len(one)):
-        total += one[j] * other[j]
-    return total
-
-
-@njit(cache=True, nogil=True, fastmath=SUMS)
-def sum_primal(v: Array, a: Array, e: Array) -> float:
-    """‖V - A - E‖²."""
-    total = 0.0
-    for j in range(len(v)):
-        z = v[j] - e[j] - a[j]
-        total += z * z
-    return total
-
-
-@njit(cache=True, nogil=True, fastmath=SUMS)
-def sum_dual(y: Array, x: Array, a: Array, mu: float) -> float:
-    """‖Y - μ (X - A)‖²."""
-    total = 0.0
-    for j in range(len(y)):
-        s = y[j] - mu * (x[j] - a[j])
-        total += s * s
-    return total

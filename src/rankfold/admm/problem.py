@@ -118,7 +118,7 @@ class Settings:
 # How the penalty grows: the settings that differ from the published ones. "balanced" waits for the dual residual and is
 # optimal to it; "quick" does not wait, and ends 2e-5 to 5e-5 above the least objective on real data. Both start later
 # and take longer strides than the published schedule, which over-relaxation makes up for.
-_STRIDES = {"penalty_start": 12.0, "penalty_growth": 1.5, "relaxation": 1.4}
+_STRIDES = {"penalty_start": 8.0, "penalty_growth": 1.5, "relaxation": 1.4}
 SCHEDULES: dict[str, dict[str, float]] = {
     "published": {},
     "balanced": {**_STRIDES, "balance": 60.0, "finish": 2.0},

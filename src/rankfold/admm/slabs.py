@@ -69,8 +69,9 @@ def cut(problem: Problem) -> list[Slab]:
     if n * m > WHOLE_VALUES:
         return [_slab(problem, ALL, columns) for columns in _pieces(m, length)]
     slab = _slab(problem, ALL, ALL)
-    slab.following = np.zeros_like(slab.X)
-    slab.runs, slab.blocks = _pieces(n, -(-n // RUNS)), _pieces(m, length)
+    slab.blocks = _pieces(m, length)
+    if n * m > SLAB_VALUES:
+        slab.following, slab.runs = np.zeros_like(slab.X), _pieces(n, -(-n // RUNS))
     return [slab]
 
 
@@ -105,18 +106,28 @@ def start(slab: Slab, dual_norm: float, mu: float) -> None:
     slab.X += slab.V
 
 
-def reductions(slabs: list[Slab], executor: Executor, precise: bool) -> list[Floats]:
+def resume(slab: Slab, sparse: Array, dual: Array, mu: float) -> None:
+    """E and Y as given, δ = 0; X = D - E + Y/μ."""
+    slab.E[...], slab.Y[...] = sparse[slab.rows, slab.columns], dual[slab.rows, slab.columns]
+    np.divide(slab.Y, mu, out=slab.X)
+    slab.X += slab.V
+    slab.X -= slab.E
+
+
+def reductions(slabs: list[Slab], executor: Executor, form: str) -> list[Floats]:
     """Small matrices that carry the singular values of X, one a block."""
     blocks = [slab.X[:, columns] for slab in slabs for columns in slab.blocks]
-    return executor.run(reduction, blocks, slabs[0].tall, precise)
+    return executor.run(reduction, blocks, slabs[0].tall, form)
 
 
-def reduction(X: Array, tall: bool, precise: bool) -> Floats:
-    """X X' (n x n), or the triangle R of X' = Q R; X' X and so on where ``tall``."""
-    X = X.astype(np.float64, copy=False) if tall else X.T.astype(np.float64, copy=False)
-    if precise:
+def reduction(X: Array, tall: bool, form: str) -> Floats:
+    """X X' (n x n), or the triangle R of X' = Q R (see ``form_for``); X' X and so on where ``tall``."""
+    X = X if tall else X.T
+    if form != "own":
+        X = X.astype(np.float64, copy=False)
+    if form == "triangle":
         return np.asarray(np.linalg.qr(X, mode="r"))
-    return np.asarray(X.T @ X)
+    return (X.T @ X).astype(np.float64, copy=False)
 
 
 def sweep(

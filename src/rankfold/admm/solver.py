@@ -14,8 +14,8 @@ from rankfold.admm.literal import solve_literal
 from rankfold.admm.problem import Clone, Problem, Settings, Solution
 from rankfold.admm.proximal import (
     Thresholding,
+    form_for,
     largest_singular_value,
-    needs_precision,
     threshold_gram,
     threshold_triangles,
 )
@@ -37,7 +37,7 @@ class State:
     cloned: bool  # whether there is a Φ, and X in the slabs is (X + βΦ)/(1 + β)
     largest: float  # σ_1 of the data
     reductions: list[Floats]  # of X, one a slab
-    precise: bool  # whether they are triangles (True) or Gram matrices
+    form: str  # what they are, see form_for
     rank: int | None  # of the last A
     singular_values: Floats  # of A
     record: InnerRecord | None
@@ -49,6 +49,7 @@ def solve(
     executor: Executor | None = None,
     observe: Observer | None = None,
     outer: int = -1,
+    near: Solution | None = None,
 ) -> Solution:
     """Minimise a Problem by the inexact augmented Lagrangian method with a growing penalty.
 
@@ -62,6 +63,8 @@ def solve(
         Called with an InnerRecord after every iteration; returns True to stop.
     outer : int
         Written into the records.
+    near : Solution, optional
+        Of a problem that is nearly the same: E and Y start there. For a schedule that starts late: "quick".
     """
     settings, executor = settings or Settings(), executor or Serial()
     data_norm = float(np.linalg.norm(problem.data.astype(np.float64, copy=False)))
@@ -70,7 +73,7 @@ def solve(
     if settings.variant == "literal" and settings.clone is not None:
         return solve_literal(problem, settings, executor, observe, outer)
     slabs = on_slab.cut(problem)
-    state = _initial_state(problem, settings, slabs, executor)
+    state = _initial_state(problem, settings, slabs, executor, near)
     records: list[InnerRecord] = []
     status = Status.MAX_ITER
     for iteration in range(settings.max_iter):
@@ -139,8 +142,8 @@ def step(
         norms = executor.run(on_slab.ascend, slabs, change, mu, mu_next, beta)
     primal, dual, size = np.sqrt(reduce(np.add, norms))
     primal, dual = primal / data_norm, dual / size if size > 0 else 0.0
-    precise = needs_precision(1 / (mu_next * (1 + beta)), svt.largest)
-    reductions = on_slab.reductions(slabs, executor, precise)
+    form = form_for(1 / (mu_next * (1 + beta)), svt.largest)
+    reductions = on_slab.reductions(slabs, executor, form)
 
     nuclear = float(svt.singular_values.sum())
     record = InnerRecord(
@@ -154,27 +157,32 @@ def step(
         penalty=mu,
     )
     growth, rank = settings.growth(primal, dual), len(svt.singular_values)
-    return State(delta, mu_next, growth, cloned, state.largest, reductions, precise, rank, svt.singular_values, record)
+    return State(delta, mu_next, growth, cloned, state.largest, reductions, form, rank, svt.singular_values, record)
 
 
-def _initial_state(problem: Problem, settings: Settings, slabs: list[Slab], executor: Executor) -> State:
-    """Y = D / max(σ_1, max|D|/λ), μ = 1.25/σ_1, E = 0, δ = 0."""
+def _initial_state(
+    problem: Problem, settings: Settings, slabs: list[Slab], executor: Executor, near: Solution | None
+) -> State:
+    """Y = D / max(σ_1, max|D|/λ), μ = 1.25/σ_1, E = 0, δ = 0; or E and Y of a solution that is near."""
     for slab in slabs:
         slab.X[...] = slab.V
-    largest = largest_singular_value(reduce(np.add, on_slab.reductions(slabs, executor, False)))
+    largest = largest_singular_value(reduce(np.add, on_slab.reductions(slabs, executor, "double")))
     peak = max(float(np.abs(slab.V).max()) for slab in slabs)
     mu = settings.penalty_start / largest
-    dual_norm = max(largest, peak / problem.sparsity)
-    executor.run(on_slab.start, slabs, dual_norm, mu)
-    reductions = on_slab.reductions(slabs, executor, False)
+    if near is None:
+        executor.run(on_slab.start, slabs, max(largest, peak / problem.sparsity), mu)
+    else:
+        executor.run(on_slab.resume, slabs, near.sparse, near.dual, mu)
+    reductions = on_slab.reductions(slabs, executor, "double")
     p = 0 if problem.basis is None else problem.basis.shape[1]
     delta, growth = np.zeros((len(problem.data), p)), settings.penalty_growth
-    return State(delta, mu, growth, False, largest, reductions, False, 1, np.zeros(0), None)
+    rank = 1 if near is None else near.rank
+    return State(delta, mu, growth, False, largest, reductions, "double", rank, np.zeros(0), None)
 
 
 def _threshold(state: State, threshold: float, surrogate: str) -> Thresholding:
     """SVT of X from whichever small matrices the last pass left."""
-    if state.precise:
+    if state.form == "triangle":
         return threshold_triangles(state.reductions, threshold, surrogate)
     return threshold_gram(reduce(np.add, state.reductions), threshold, surrogate, expected=state.rank)
 

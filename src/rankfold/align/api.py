@@ -27,6 +27,7 @@ from rankfold.align.methods import (
 from rankfold.align.scores import FAILED, place_scores
 from rankfold.align.stages import Job, feature_rows, run_stages
 from rankfold.align.steps import Gauge, check_gauge
+from rankfold.errors import InputError
 from rankfold.executors import Executor, executor_for
 from rankfold.families import get_family
 from rankfold.manifold import Projector
@@ -59,6 +60,7 @@ def align(
     outer_tol: float = 0.02,
     max_inner: int = 1000,
     inner_tol: float = 1e-6,
+    schedule: str = "balanced",
     n_jobs: int | None = None,
     executor: Executor | None = None,
     observe: Observer | None = None,
@@ -111,6 +113,10 @@ def align(
     max_inner, inner_tol : int, float
         The same for the inner solver; its tolerance is relative to the norm of the data. The last decomposition may
         take five times as many iterations, because it also waits for the dual residual.
+    schedule : {"balanced", "quick"}
+        "balanced" solves the problem of every step from scratch to ``inner_tol``, as RASL does, and ends at an optimum.
+        "quick" solves it to 3e-3 from where the last one ended, in single precision, and ends a little above the
+        optimum, in a fifth to a tenth of the time. For RASL: MeADMM has its own.
     n_jobs : int, optional
         Threads; -1 for all cores. The result has the same bits for every number.
     executor : Executor, optional
@@ -139,7 +145,10 @@ def align(
     stack.check_alignable()
     grid = frame_for(frame, stack)
     start = start_transforms(init, stack, grid, family)
-    outer = OuterSettings(max_outer=max_outer, outer_tol=outer_tol, gauge=check_gauge(gauge, len(stack)))
+    if schedule not in ("balanced", "quick"):
+        raise InputError(f"unknown schedule {schedule!r}; choose one of balanced, quick")
+    quick = schedule == "quick"  # an objective of three digits may hesitate once
+    outer = OuterSettings(max_outer, outer_tol, patience=1 + quick, gauge=check_gauge(gauge, len(stack)), quick=quick)
     projector = chosen.projector if isinstance(projector, str) and projector == "auto" else projector
     surrogate = chosen.rank_surrogate if rank_surrogate == "auto" else rank_surrogate
     check_variant(variant, projector)
@@ -180,7 +189,7 @@ def align(
         )
         exact = replace(inner, clone=clone_for(projector, n_neighbors or 12))
         if exact.convex:
-            exact = scheduled(replace(exact, max_iter=5 * max_inner), "balanced")
+            exact = scheduled(replace(exact, max_iter=5 * max_inner), schedule)
         # an observer that has stopped the alignment still gets its pictures decomposed
         watched = None if moved is not None and moved.over else observe
         solution = solve(problem, exact, run, watched)
@@ -191,7 +200,8 @@ def align(
     interrupted = solution.status is Status.STOPPED
     sparse = data - solution.low_rank if interrupted else solution.sparse
     status = solution.status if moved is None or moved.status.good or interrupted else moved.status
-    announce(status, "align", strict)
+    if status is not Status.STALLED or not quick:  # otherwise that is what was asked for
+        announce(status, "align", strict)
     seen = valid.any(axis=0)
     units = (norms * stack.units)[:, None].astype(data.dtype)
     return Alignment(

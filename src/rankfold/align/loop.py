@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from rankfold.admm import Problem, Settings, Solution, solve
+from rankfold.admm.problem import scheduled
 from rankfold.align.steps import Gauge, apply_gauge, displacements, guarded_step
 from rankfold.errors import InputError
-from rankfold.executors import Executor, Serial
+from rankfold.executors import Executor
 from rankfold.families import Floats
 from rankfold.status import InnerRecord, Observer, OuterRecord, Status
 from rankfold.warp.linearisation import Linearised, Motion, linearise
 from rankfold.warp.sampling import Sampler
+
+QUICK = 1e-3  # inner tolerance where only a step is wanted
+QUICK_STEP = 3e-3  # and where the next one goes on from where it ended
 
 
 @dataclass(frozen=True)
@@ -30,6 +34,7 @@ class OuterSettings:
     trust: float = 3.0  # no corner moves further in one step; infinity = no limit
     halvings: int | None = 3  # shorten a step that does not lower its residual; None = take every step whole
     gauge: Gauge = "mean"
+    quick: bool = False  # solve each linearised problem to QUICK_STEP only, from where the last one ended
 
     def __post_init__(self) -> None:
         """Refuse limits that make no sense."""
@@ -72,22 +77,26 @@ def iterate(
     ``first`` and ``stage`` go into the records; ``start`` (n, 3, 3) is what the gauge refers to.
     """
     start = motion.transforms if start is None else start
-    corners, serial = sampler.frame.corners, Serial()
+    corners = sampler.frame.corners
+    precision: npt.DTypeLike = np.float64
+    if settings.quick and inner.convex:
+        inner = scheduled(replace(inner, tol=max(inner.tol, QUICK_STEP)), "quick")
+        precision = np.float32
+    solution: Solution | None = None
     inner_records: list[InnerRecord] = []
     outer_records: list[OuterRecord] = []
     status, rule = Status.MAX_ITER, "max_outer"
     for k in range(settings.max_outer):
-        # only the slabs of the inner solver go to threads: their sums have a fixed order, and the bits stay the same
-        local = discretisation(sampler, motion, serial)
+        local = discretisation(sampler, motion, executor)
         problem = Problem(
-            local.data,
+            local.data.astype(precision, copy=False),
             sparsity,
             weights_of(local.valid),
-            local.basis,
+            local.basis.astype(precision, copy=False),
             units=sampler.value_range / local.norms,
             shape=sampler.row_shape,
         )
-        solution = solve(problem, inner, executor, observe, outer=first + k)
+        solution = solve(problem, inner, executor, observe, first + k, solution if settings.quick else None)
         inner_records += solution.records
         if solution.status in (Status.NON_FINITE, Status.STOPPED):
             status, rule = solution.status, "inner loop"
@@ -95,7 +104,7 @@ def iterate(
 
         # Δτ_i = R_i^{-1} δ_i, then line 6: τ <- τ + Δτ, guarded, and the gauge
         increments = (local.increments @ solution.increments[:, :, None])[:, :, 0]
-        step = guarded_step(sampler, motion, increments, local, solution.low_rank, settings, serial)
+        step = guarded_step(sampler, motion, increments, local, solution.low_rank, settings, executor)
         moved = apply_gauge(motion.with_parameters(step.parameters), start, settings.gauge)
         displacement = displacements(motion.transforms, moved.transforms, corners)
         motion = moved
@@ -124,6 +133,7 @@ def iterate(
         if met:
             status, rule = Status.CONVERGED, met
             break
+    assert solution is not None
     return OuterResult(motion, solution, tuple(inner_records), tuple(outer_records), status, rule)
 
 

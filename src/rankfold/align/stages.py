@@ -17,7 +17,7 @@ import numpy.typing as npt
 from rankfold.admm import Clone, Problem, Settings, solve
 from rankfold.admm.problem import default_sparsity
 from rankfold.align.features import contrast_stack
-from rankfold.align.loop import OuterSettings, iterate, weights_of
+from rankfold.align.loop import QUICK, OuterSettings, iterate, weights_of
 from rankfold.align.rescue import Search, rescue
 from rankfold.align.robust import Model, fit_model
 from rankfold.align.steps import displacements
@@ -36,7 +36,6 @@ GUARD = (
     0.5 / 42
 )  # of the short side: a picture that moves further on raw pixels after the features drifts, and is put back
 LOOK_AHEAD = 8  # outer iterations on features by which a coarse start is judged
-QUICK = 1e-3  # inner tolerance where only a step is wanted
 
 
 @dataclass(frozen=True)

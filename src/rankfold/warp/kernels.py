@@ -8,9 +8,12 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
+from rankfold.sums import dot
+
 Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
 
+PIECE = 512  # values of a row that are recombined at a time
 EDGE = 1e-6  # px: how far outside the outermost pixel centre rounding may put a point that is on it
 
 
@@ -173,3 +176,42 @@ def compare(trial: Array, seen: npt.NDArray[np.bool_], row: Array, valid: npt.ND
                 before += abs(row[c * m + j] - target[c * m + j])
                 after += abs(trial[c, j] * scale - target[c * m + j])
     return before, after, count
+
+
+@njit(cache=True, nogil=True)
+def normalise(row: Array, jacobian: Array, norm: float) -> None:
+    """Row y (m,) <- d = y/n and its derivative (p, m) <- (dy - d (d.dy)) / n: the norm depends on every parameter."""
+    over = row.dtype.type(1 / norm)
+    for j in range(len(row)):
+        row[j] *= over
+    for k in range(len(jacobian)):
+        slope = jacobian[k]
+        along = row.dtype.type(dot(row, slope))
+        for j in range(len(row)):
+            slope[j] = (slope[j] - along * row[j]) * over
+
+
+@njit(cache=True, nogil=True)
+def gram(rows: Array, out: Floats) -> None:
+    """Inner products (p, p) of rows (p, m)."""
+    for k in range(len(rows)):
+        for l in range(k + 1):
+            out[k, l] = out[l, k] = dot(rows[k], rows[l])
+
+
+@njit(cache=True, nogil=True)
+def recombine(matrix: Floats, rows: Array) -> None:
+    """Rows (p, m) <- matrix (p, p) times rows, in place."""
+    p, m = rows.shape
+    old = np.empty((p, PIECE), rows.dtype)
+    for first in range(0, m, PIECE):
+        size = min(PIECE, m - first)
+        for k in range(p):
+            old[k, :size] = rows[k, first : first + size]
+        for k in range(p):
+            to = rows[k, first : first + size]
+            to[:] = 0
+            for l in range(p):
+                weight, source = rows.dtype.type(matrix[k, l]), old[l, :size]
+                for j in range(size):
+                    to[j] += weight * source[j]

@@ -16,7 +16,6 @@ from rankfold.warp.sampling import Sampler
 
 Array = npt.NDArray[Any]
 
-RUN = 16  # images that are differentiated at a time: enough to be quick, few enough to stay small
 DEGENERATE = 1e-6  # directions in which a picture changes this much less than in its best are left alone
 FLAT = 1e-6  # change of a unit-norm picture per px of corner motion below which it is flat
 
@@ -90,23 +89,23 @@ class Linearised:
 
 def linearise(sampler: Sampler, motion: Motion, executor: Executor | None = None) -> Linearised:
     """Warp, normalise and differentiate every image at ``motion``."""
-    reach = motion.reach(sampler.frame.corners)
+    from rankfold.warp.kernels import normalise
+
     matrices, derivatives = motion.differentials
+    m = int(np.prod(sampler.row_shape))
+    data, valid = np.empty((len(sampler), m), sampler.dtype), np.empty((len(sampler), m), np.bool_)
+    basis = np.empty((len(sampler), motion.family.size, m), sampler.dtype)
 
-    def run_of(first: int) -> tuple[Array, Array, Floats, Floats, Bools]:
-        members = range(first, min(first + RUN, len(sampler)))
-        parts = [sampler.differentiate(i, matrices[i], derivatives[i]) for i in members]
-        values, jacobian, valid = (np.stack(column) for column in zip(*parts, strict=True))
-        norms = np.array([_norm(row, sampler, i) for i, row in zip(members, values, strict=True)])
-        n = norms[:, None].astype(values.dtype)
-        d = values / n
-        # d(y/n) = (dy - d (d.dy)) / n, after the chain rule: the norm depends on every parameter
-        jacobian -= (jacobian @ d[:, :, None]) * d[:, None]
-        jacobian /= n[:, None]
-        return d, *orthonormalise(jacobian, reach[members.start : members.stop]), norms, valid
+    def one(i: int) -> float:
+        data[i], basis[i], valid[i] = sampler.differentiate(i, matrices[i], derivatives[i])
+        norm = _norm(data[i], sampler, i)
+        normalise(data[i], basis[i], norm)
+        return norm
 
-    runs = (executor or Serial()).run(run_of, range(0, len(sampler), RUN))
-    return Linearised(*(np.concatenate(column) for column in zip(*runs, strict=True)))
+    run = executor or Serial()
+    norms = np.array(run.run(one, range(len(sampler))))
+    increments = orthonormalise(basis, motion.reach(sampler.frame.corners), run)
+    return Linearised(data, basis, increments, norms, valid)
 
 
 def warp_normalised(
@@ -114,35 +113,46 @@ def warp_normalised(
 ) -> tuple[Array, Floats, Bools]:
     """D (n, m), norms (n,) and validity (n, m) without derivatives."""
     sampled = (executor or Serial()).run(lambda index: sampler.sample(index, transforms[index]), range(len(sampler)))
-    norms = np.array([_norm(values, sampler, index) for index, (values, _, _) in enumerate(sampled)])
+    norms = np.array([_norm(values.ravel(), sampler, index) for index, (values, _, _) in enumerate(sampled)])
     data = np.stack([values.ravel() / float(norm) for (values, _, _), norm in zip(sampled, norms, strict=True)])
     return data, norms, np.stack([np.tile(valid, len(values)) for values, _, valid in sampled])
 
 
-def orthonormalise(J: Array, reach: Floats) -> tuple[Array, Floats]:
-    """Orthonormal rows Q (k, p, m) with the span of J (k, p, m), and the p x p matrices that turn δ into Δτ.
+def orthonormalise(J: Array, reach: Floats, executor: Executor | None = None) -> Floats:
+    """Make the rows of every J (n, p, m) orthonormal in place; returns the p x p matrices that turn δ into Δτ.
 
-    ``reach`` (k, p) is how far a unit of each parameter moves a corner (px): it makes the rows of J comparable. The
+    ``reach`` (n, p) is how far a unit of each parameter moves a corner (px): it makes the rows of J comparable. The
     eigenvectors of their Gram matrix do the work of the thin QR, twice, because once leaves an error that grows with
     the square of the condition. They also show directions that do not change the picture (a turn of a disc, any
     motion of a flat patch): those get a zero row and a zero increment instead of noise.
     """
-    S = J.astype(np.float64, copy=False) / reach[:, :, None]
-    squares, U = np.linalg.eigh(S @ S.swapaxes(1, 2))
-    s = np.sqrt(np.maximum(squares, 0.0))  # k x p, ascending
+    from rankfold.warp.kernels import gram, recombine
+
+    n, p, _ = J.shape
+    products = np.empty((n, p, p))
+
+    def apply(i: int, T: Floats) -> None:
+        recombine(T[i], J[i])
+        gram(J[i], products[i])
+
+    run = executor or Serial()
+    run.run(lambda i: gram(J[i], products[i]), range(n))
+    squares, U = np.linalg.eigh(products / (reach[:, :, None] * reach[:, None]))
+    s = np.sqrt(np.maximum(squares, 0.0))  # n x p, ascending
     noise = 10 * float(np.finfo(J.dtype).eps)
     good = s > np.maximum(DEGENERATE * s[:, -1:], max(FLAT, noise))
-    T = U.swapaxes(1, 2) * np.where(good, 1 / np.where(good, s, 1.0), 0.0)[:, :, None]
-    Q = T @ S
-    again = Q @ Q.swapaxes(1, 2) + np.where(good, 0.0, 1.0)[:, :, None] * np.eye(S.shape[1])
-    correction = np.linalg.inv(np.linalg.cholesky(again))
-    increments = (correction @ T).swapaxes(1, 2) / reach[:, :, None]
-    return (correction @ Q).astype(J.dtype, copy=False), increments
+    T = U.swapaxes(1, 2) * np.where(good, 1 / np.where(good, s, 1.0), 0.0)[:, :, None] / reach[:, None]
+    run.run(lambda i: apply(i, T), range(n))
+    correction = np.linalg.inv(np.linalg.cholesky(products + np.where(good, 0.0, 1.0)[:, :, None] * np.eye(p)))
+    run.run(lambda i: recombine(correction[i], J[i]), range(n))
+    return np.asarray((correction @ T).swapaxes(1, 2))
 
 
 def _norm(values: Array, sampler: Sampler, index: int) -> float:
     """Norm of one warped image, refused where there is nothing to normalise."""
-    norm = float(np.linalg.norm(values.astype(np.float64, copy=False)))
+    from rankfold.sums import dot
+
+    norm = float(np.sqrt(dot(values, values)))
     if norm == 0:
         h, w = sampler.frame.shape
         raise InputError(
