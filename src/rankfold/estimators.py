@@ -272,6 +272,6 @@ def _place(stack: Stack, frame: Frame, start: Floats, family: str, model: Model)
     features = contrast_stack(stack.luminance(), frame, start, Serial())
     sampler = prepare(features, frame, start, np.float64, blur=0.0)
     motion = Motion.starting_at(start, get_family(family), frame.centre)
-    alone = Model(model.bases, np.zeros(len(stack), dtype=int), model.scale)
-    found = [register(sampler, motion, i, motion.parameters[i], alone) for i in range(len(stack))]
+    others = model.others(0)
+    found = [register(sampler, motion, i, motion.parameters[i], others) for i in range(len(stack))]
     return motion.with_parameters(np.stack(found)).transforms

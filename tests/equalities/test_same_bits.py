@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import rankfold as rf
-from rankfold.admm import Problem, solve
+from rankfold.admm import Problem, slabs, solve
 from rankfold.datasets import low_rank_plus_sparse
 from rankfold.executors import Serial, Threads, executor_for
 from rankfold.families import FAMILIES
@@ -40,13 +40,17 @@ def test_aligning_with_fixed_transforms_is_decomposing_the_warped_pictures(heads
     assert len(plain.trace.inner["iteration"]) == len(fixed.trace.inner["iteration"])
 
 
+@pytest.mark.parametrize("moving", [False, True])
+@pytest.mark.parametrize("whole", [slabs.WHOLE_VALUES, 0])
 @pytest.mark.parametrize("shape", [(60, 5000), (2000, 150)])
-def test_the_number_of_threads_does_not_change_a_bit_of_the_solver(shape):
+def test_the_number_of_threads_does_not_change_a_bit_of_the_solver(shape, whole, moving, monkeypatch):
+    monkeypatch.setattr(slabs, "WHOLE_VALUES", whole)
     data = low_rank_plus_sparse(*shape, rank=4, corrupted=0.1, seed=1).data
-    lam = 1 / np.sqrt(max(shape))
-    one = solve(Problem(data, lam), executor=Serial())
+    basis = np.random.default_rng(0).standard_normal((shape[0], 2, shape[1])) if moving else None
+    problem = Problem(data, 1 / np.sqrt(max(shape)), basis=None if basis is None else basis / np.sqrt(shape[1]))
+    one = solve(problem, executor=Serial())
     for jobs in (1, 2, 3):
-        other = solve(Problem(data, lam), executor=Threads(jobs))
+        other = solve(problem, executor=Threads(jobs))
         assert_same_arrays(one, other, ["low_rank", "sparse", "dual", "singular_values"])
         assert one.records == other.records
 

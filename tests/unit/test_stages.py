@@ -6,7 +6,7 @@ import pytest
 import rankfold as rf
 from rankfold.align.features import contrast
 from rankfold.align.rescue import Search, register, suspicious
-from rankfold.align.robust import fit_model, robust_residual
+from rankfold.align.robust import Basis, fit_model
 from rankfold.align.stages import STAGES
 from rankfold.datasets import rendered_heads
 from rankfold.families import shift
@@ -112,7 +112,7 @@ class TestRobustFit:
         rows = RNG.standard_normal((6, 1)) @ RNG.standard_normal((1, 50))
         rows[2] = RNG.standard_normal(50)
         model = fit_model(rows, rows, np.ones(rows.shape, bool))
-        cost = [model.cost(i, rows[i : i + 1], np.ones((1, 50), bool))[0] for i in range(6)]
+        cost = [model.others(i).cost(rows[i : i + 1], np.ones((1, 50), bool))[0] for i in range(6)]
         assert np.argmax(cost) == 2
         assert suspicious(np.array(cost))[2]
 
@@ -121,8 +121,13 @@ class TestRobustFit:
         clean = RNG.standard_normal((1, 3)) @ basis
         dirty = clean.copy()
         dirty[0, :12] += 3
-        residual = robust_residual(dirty, basis, np.ones((1, 80), bool), 0.05, rounds=30)
+        residual = Basis.of(basis, 0.05).residual(dirty, np.ones((1, 80), bool), rounds=30)
         assert np.abs(residual[0, 12:]).max() < 0.02
+
+    def test_the_weighted_fit_is_that_of_the_plain_normal_equations(self):
+        rows, weight = RNG.standard_normal((4, 60)), RNG.random((3, 60))
+        expected = [(rows * w) @ rows.T for w in weight]
+        np.testing.assert_allclose(Basis.of(rows, 1.0).normal(weight), expected, atol=1e-8)
 
     def test_search_is_wider_after_a_coarse_stage(self):
         assert len(Search.wide(40).angles) > len(Search.near().angles)
@@ -142,7 +147,7 @@ def test_register_finds_a_picture_against_the_others(batch):
     model = fit_model(rows, rows, valid)
     motion = Motion.starting_at(batch.truth, rf.FAMILIES["similarity"], batch.frame.centre)
     moved = motion.parameters[4] + [0.02, 0.05, 1.2, -0.9]
-    found = register(sampler, motion, 4, moved, model)
+    found = register(sampler, motion, 4, moved, model.others(4))
     assert np.abs((found - motion.parameters[4])[2:]).max() < 0.15
 
 

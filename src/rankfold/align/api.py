@@ -154,13 +154,13 @@ def align(
     check_variant(variant, projector)
     inner = Settings(tol=inner_tol, max_iter=max_inner, surrogate=surrogate, variant=variant)
     with executor_for(executor, n_jobs) as run:
-        full = prepare(stack, grid, start, dtype)
+        full = prepare(stack, grid, start, dtype, run)
         check_cover(full, start)
         guide = stack if joint else stack.luminance()
         guide.check_alignable()
         job = Job(
             guide=guide,
-            pixels=full if guide is stack else prepare(guide, grid, start, dtype),
+            pixels=full if guide is stack else prepare(guide, grid, start, dtype, run),
             frame=grid,
             start=start,
             family=kind,
@@ -178,7 +178,7 @@ def align(
         )
         moved = run_stages(job) if chosen.moves else None
         transforms = start if moved is None else moved.motion.transforms
-        data, norms, valid = warp_normalised(full, transforms)
+        data, norms, valid = warp_normalised(full, transforms, run)
         # at fixed transforms, so that aligned = low_rank + sparse to the tolerance
         problem = Problem(
             data,
@@ -194,9 +194,9 @@ def align(
         watched = None if moved is not None and moved.over else observe
         solution = solve(problem, exact, run, watched)
         if job.features is None:
-            scores = place_scores(full, transforms, data, solution.low_rank, valid)
+            scores = place_scores(full, transforms, data, solution.low_rank, valid, run)
         else:
-            scores = place_scores(job.contrast, transforms, *feature_rows(job, transforms), offset=1.0)
+            scores = place_scores(job.contrast, transforms, *feature_rows(job, transforms), run, offset=1.0)
     interrupted = solution.status is Status.STOPPED
     sparse = data - solution.low_rank if interrupted else solution.sparse
     status = solution.status if moved is None or moved.status.good or interrupted else moved.status

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from rankfold.align.robust import Model, robust_residual
+from rankfold.align.robust import Basis, Model
 from rankfold.align.steps import displacements, limit
+from rankfold.executors import Executor
 from rankfold.families import Family, Floats, get_family
 from rankfold.warp.linearisation import Motion
 from rankfold.warp.sampling import Sampler
@@ -55,7 +56,7 @@ def suspicious(cost: Floats) -> npt.NDArray[np.bool_]:
 
 
 def rescue(
-    sampler: Sampler, motion: Motion, start: Floats, model: Model, cost: Floats, search: Search
+    sampler: Sampler, motion: Motion, start: Floats, model: Model, cost: Floats, search: Search, executor: Executor
 ) -> tuple[Motion, npt.NDArray[np.bool_]]:
     """Search a better place for every suspicious picture; returns the new motion and who moved.
 
@@ -65,34 +66,34 @@ def rescue(
     corners = sampler.frame.corners
 
     def one(i: int) -> Floats | None:
-        now = motion.parameters[i]
-        starts = _starts(sampler, motion, i, model, search)
+        now, others = motion.parameters[i], model.others(i)
+        starts = _starts(sampler, motion, i, others, search)
         best, lowest = None, BETTER * cost[i]
         for parameters in [*starts, now]:
-            found = register(sampler, motion, i, parameters, model)
+            found = register(sampler, motion, i, parameters, others)
             matrix = motion.matrix(i, found)
             if displacements(start[i : i + 1], matrix[None], corners)[0] > search.bound:
                 continue
-            value = _cost(sampler, motion, i, [found], model)[0]
+            value = _cost(sampler, motion, i, [found], others)[0]
             if value < lowest and displacements(motion.matrix(i, now)[None], matrix[None], corners)[0] > MOVED:
                 best, lowest = found, value
         return best
 
     parameters = motion.parameters.copy()
     moved = np.zeros(len(parameters), dtype=bool)
-    for i, found in zip(chosen, [one(int(i)) for i in chosen], strict=True):
+    for i, found in zip(chosen, executor.run(one, [int(i) for i in chosen]), strict=True):
         if found is not None:
             parameters[i], moved[i] = found, True
     return motion.with_parameters(parameters), moved
 
 
-def register(sampler: Sampler, motion: Motion, index: int, parameters: Floats, model: Model) -> Floats:
+def register(sampler: Sampler, motion: Motion, index: int, parameters: Floats, others: Basis) -> Floats:
     """Robust Lucas-Kanade of one picture against the basis of the others, from coarse to fine residuals."""
-    basis = model.bases[model.fold[index]]
+    basis = others.rows
     corners = sampler.frame.corners
     p = motion.family.size
     for factor in ANNEAL:
-        scale = factor * model.scale
+        scale = factor * others.scale
         for _ in range(STEPS):
             here = _with(motion, index, parameters)
             matrices, derivatives = here.differentials
@@ -100,7 +101,7 @@ def register(sampler: Sampler, motion: Motion, index: int, parameters: Floats, m
             if 2 * valid.sum() < valid.size:
                 return parameters
             row = np.where(valid, values - 1, 0.0)[None]
-            residual = robust_residual(row, basis, valid[None], scale, rounds=2)[0]
+            residual = others.residual(row, valid[None], rounds=2, scale=scale)[0]
             weight = valid * (scale**2 / (scale**2 + residual**2)) ** 2
             # F(τ + Δ) ≈ F + JΔ = w B: one weighted least-squares problem in (Δ, w)
             design = np.concatenate([jacobian, -basis])
@@ -115,7 +116,7 @@ def register(sampler: Sampler, motion: Motion, index: int, parameters: Floats, m
     return parameters
 
 
-def _starts(sampler: Sampler, motion: Motion, index: int, model: Model, search: Search) -> list[Floats]:
+def _starts(sampler: Sampler, motion: Motion, index: int, others: Basis, search: Search) -> list[Floats]:
     """The most promising places of a grid around the start and of a small one around the current place."""
     family = motion.family
     current = family.matrix(motion.parameters[index])
@@ -123,7 +124,7 @@ def _starts(sampler: Sampler, motion: Motion, index: int, model: Model, search: 
     around_now = [family.parameters(current @ M) for M in _grid(family, LOCAL)]
     candidates = around_start + around_now
     cost = np.concatenate(
-        [_cost(sampler, motion, index, candidates[k : k + 48], model) for k in range(0, len(candidates), 48)]
+        [_cost(sampler, motion, index, candidates[k : k + 48], others) for k in range(0, len(candidates), 48)]
     )
     return [candidates[k] for k in np.argsort(cost, kind="stable")[:KEPT_STARTS]]
 
@@ -137,12 +138,12 @@ def _grid(family: Family, search: Search) -> list[Floats]:
     ]
 
 
-def _cost(sampler: Sampler, motion: Motion, index: int, candidates: list[Floats], model: Model) -> Floats:
+def _cost(sampler: Sampler, motion: Motion, index: int, candidates: list[Floats], others: Basis) -> Floats:
     """Robust cost (k,) of a picture at other parameters; the highest where it would see less than half."""
     samples = [sampler.sample(index, motion.matrix(index, parameters)) for parameters in candidates]
     valid = np.stack([np.tile(ok, len(values)) for values, _, ok in samples])
     rows = np.stack([values.ravel() - 1 for values, _, _ in samples])
-    cost = model.cost(index, np.where(valid, rows, 0.0), valid)
+    cost = others.cost(np.where(valid, rows, 0.0), valid)
     return np.where(2 * valid.sum(axis=1) < valid.shape[1], np.inf, cost)
 
 

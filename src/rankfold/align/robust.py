@@ -23,9 +23,55 @@ class Model:
     fold: npt.NDArray[np.int_]  # (n,) which of them is picture i's
     scale: float
 
-    def cost(self, index: int, rows: Array, valid: npt.NDArray[np.bool_]) -> Floats:
-        """Geman-McClure cost (k,) in 0..1 of rows (k, m), versions of picture ``index``, over their valid pixels."""
-        residual = robust_residual(rows, self.bases[self.fold[index]], valid, self.scale)
+    def others(self, index: int) -> Basis:
+        """The basis that picture ``index`` is fitted to."""
+        return Basis.of(self.bases[self.fold[index]], self.scale)
+
+
+@dataclass(frozen=True)
+class Basis:
+    """A basis B ready for weighted least squares: B diag(w) B' is linear in w, so its coefficients are kept."""
+
+    rows: Floats  # B, r x m
+    pairs: Floats  # r (r + 1) / 2 x m: products of its rows
+    scale: float  # c of an ordinary residual
+
+    @classmethod
+    def of(cls, rows: Floats, scale: float) -> Basis:
+        """Multiply all pairs of rows."""
+        one, other = np.triu_indices(len(rows))
+        return cls(rows, rows[one] * rows[other], scale)
+
+    def normal(self, weight: Floats) -> Floats:
+        """B diag(w) B' (k, r, r) for weights (k, m), with a small ridge."""
+        r = len(self.rows)
+        matrices = np.empty((len(weight), r, r))
+        one, other = np.triu_indices(r)
+        matrices[:, one, other] = matrices[:, other, one] = weight @ self.pairs.T
+        return matrices + 1e-9 * np.eye(r)
+
+    def residual(
+        self, rows: Array, valid: npt.NDArray[np.bool_], rounds: int = ROUNDS, scale: float | None = None
+    ) -> Floats:
+        """Residual (k, m) of rows (k, m) after an iteratively reweighted least-squares fit."""
+        square = (self.scale if scale is None else scale) ** 2
+        rows = rows.astype(np.float64, copy=False)
+        weight = valid.astype(np.float64)
+        residual = rows
+        for _ in range(rounds):
+            right = (weight * rows) @ self.rows.T
+            coefficients = np.linalg.solve(self.normal(weight), right[:, :, None])[:, :, 0]
+            residual = rows - coefficients @ self.rows
+            np.multiply(residual, residual, out=weight)
+            weight += square
+            np.divide(square, weight, out=weight)
+            np.multiply(weight, weight, out=weight)
+            weight *= valid
+        return residual
+
+    def cost(self, rows: Array, valid: npt.NDArray[np.bool_]) -> Floats:
+        """Geman-McClure cost (k,) in 0..1 of rows (k, m) over their valid pixels."""
+        residual = self.residual(rows, valid)
         share = residual**2 / (residual**2 + self.scale**2)
         return np.asarray((share * valid).sum(axis=1) / np.maximum(valid.sum(axis=1), 1))
 
@@ -55,23 +101,6 @@ def fit_model(
     pooled = np.concatenate(residuals)
     scale = max(2 * 1.4826 * float(np.median(pooled)), float(np.sqrt((pooled**2).mean())))
     return Model(bases, fold, max(scale, float(np.finfo(np.float64).tiny)))
-
-
-def robust_residual(
-    rows: Array, basis: Floats, valid: npt.NDArray[np.bool_], scale: float, rounds: int = ROUNDS
-) -> Floats:
-    """Residual (k, m) of rows (k, m) after an iteratively reweighted least-squares fit to ``basis`` (r, m)."""
-    weight = valid.astype(np.float64)
-    residual = np.empty(rows.shape)
-    ridge = 1e-9 * np.eye(len(basis))
-    for _ in range(rounds):
-        weighted = basis * weight[:, None, :]  # k x r x m
-        normal = weighted @ basis.T + ridge
-        right = (weighted @ rows[:, :, None].astype(np.float64, copy=False))[:, :, 0]
-        coefficients = np.linalg.solve(normal, right[:, :, None])[:, :, 0]
-        residual = rows - coefficients @ basis
-        weight = valid * (scale**2 / (scale**2 + residual**2)) ** 2
-    return residual
 
 
 def _basis(A: Floats, gram: Floats, others: npt.NDArray[np.int_], rank: int) -> Floats:

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rankfold.align.robust import fit_model
+from rankfold.executors import Executor
 from rankfold.families import Floats, shift
 from rankfold.warp.sampling import Sampler
 
@@ -29,6 +30,7 @@ def place_scores(
     data: Array,
     low_rank: Array,
     valid: npt.NDArray[np.bool_],
+    executor: Executor,
     offset: float | None = None,
 ) -> Floats:
     """Score q (n,) of every picture; above ``FAILED`` it did not find its place.
@@ -43,11 +45,11 @@ def place_scores(
         seen = np.stack([valid[index], *(np.tile(ok, len(values)) for values, _, ok in samples)])
         moved = [_unit(v.ravel()) if offset is None else v.ravel() - offset for v, _, _ in samples]
         rows = np.where(seen, np.stack([data[index], *moved]), 0.0)
-        cost = model.cost(index, rows, seen)
+        cost = model.others(index).cost(rows, seen)
         away = float(cost[1:].mean())
         return float(cost[0]) / away if away > 0 else 1.0
 
-    return np.array([one(index) for index in range(len(data))])
+    return np.array(executor.run(one, range(len(data))))
 
 
 def _unit(row: Array) -> Array:

@@ -21,7 +21,7 @@ from rankfold.align.loop import QUICK, OuterSettings, iterate, weights_of
 from rankfold.align.rescue import Search, rescue
 from rankfold.align.robust import Model, fit_model
 from rankfold.align.steps import displacements
-from rankfold.executors import Executor, Serial
+from rankfold.executors import Executor
 from rankfold.families import Family, Floats
 from rankfold.stack import Frame, Stack
 from rankfold.status import InnerRecord, Observer, OuterRecord, Status
@@ -62,8 +62,8 @@ class Job:
     @cached_property
     def contrast(self) -> Sampler:
         """Their contrast features."""
-        stack = contrast_stack(self.guide.luminance(), self.frame, self.start, Serial())
-        return prepare(stack, self.frame, self.start, self.dtype, blur=0.0)
+        stack = contrast_stack(self.guide.luminance(), self.frame, self.start, self.executor)
+        return prepare(stack, self.frame, self.start, self.dtype, self.executor, blur=0.0)
 
     def sparsity(self, sampler: Sampler) -> float:
         """λ for rows of a sampler."""
@@ -112,7 +112,7 @@ def coarse_stage(job: Job, progress: Progress) -> Progress:
         return progress
     trial = progress
     for blur in BLURS:
-        sampler = prepare(job.guide, job.frame, job.start, job.dtype, blur=blur)
+        sampler = prepare(job.guide, job.frame, job.start, job.dtype, job.executor, blur=blur)
         settings = replace(job.outer, max_outer=8)
         trial = _iterate(job, trial, "coarse", sampler, _plain(job, tol=QUICK), settings)
     if job.coarse == "auto" and not trial.over:
@@ -147,7 +147,7 @@ def rescue_stage(job: Job, progress: Progress) -> Progress:
     # pictures that went astray together explain each other; a basis too small for them tells them from the rest
     for rank in (FEW if coarse else None, *[None] * (ROUNDS - 1)):
         model, cost = feature_model(job, progress.motion.transforms, rank)
-        motion, moved = rescue(job.contrast, progress.motion, job.start, model, cost, search)
+        motion, moved = rescue(job.contrast, progress.motion, job.start, model, cost, search, job.executor)
         if not moved.any():
             continue
         settings = replace(job.outer, max_outer=3)
@@ -195,26 +195,31 @@ STAGES: dict[str, Stage] = {
 
 def agreement(job: Job, transforms: Floats) -> float:
     """Nuclear norm of the aligned, normalised feature rows: the lower, the better the pictures agree."""
-    data, _, _ = warp_normalised(job.contrast, transforms)
+    data, _, _ = warp_normalised(job.contrast, transforms, job.executor)
     return float(np.sqrt(np.maximum(np.linalg.eigvalsh(data @ data.T), 0.0)).sum())
 
 
 def feature_model(job: Job, transforms: Floats, rank: int | None = None) -> tuple[Model, Floats]:
     """Leave-one-out model of the aligned features (without their +1), from good pictures only, and the costs (n,)."""
     rows, low_rank, valid = feature_rows(job, transforms)
+
+    def costs(model: Model) -> Floats:
+        each = job.executor.run(lambda i: model.others(i).cost(rows[i : i + 1], valid[i : i + 1])[0], range(len(rows)))
+        return np.array(each)
+
     model = fit_model(rows, low_rank, valid, rank=rank)
-    cost = np.array([model.cost(i, rows[i : i + 1], valid[i : i + 1])[0] for i in range(len(rows))])
+    cost = costs(model)
     centre = np.median(cost)
     good = cost <= centre + 2 * 1.4826 * np.median(np.abs(cost - centre))
     if 3 < good.sum() < len(rows):
         model = fit_model(rows, low_rank, valid, good, rank)
-        cost = np.array([model.cost(i, rows[i : i + 1], valid[i : i + 1])[0] for i in range(len(rows))])
+        cost = costs(model)
     return model, cost
 
 
 def feature_rows(job: Job, transforms: Floats) -> tuple[Any, Any, npt.NDArray[np.bool_]]:
     """Aligned features and their low-rank part, both without the +1, and their validity; each (n, m)."""
-    data, norms, valid = warp_normalised(job.contrast, transforms)
+    data, norms, valid = warp_normalised(job.contrast, transforms, job.executor)
     problem = Problem(data, job.sparsity(job.contrast), weights_of(valid))
     low_rank = solve(problem, _plain(job, QUICK, "reweighted"), job.executor).low_rank
     scale = norms[:, None].astype(data.dtype)

@@ -36,14 +36,14 @@ def sample(
     """
     channels, h, w = coefficients.shape
     derive = gradient.size > 0
+    xs, ys, zs = np.empty(width), np.empty(width), np.empty(width)
     for row in range(height):
+        map_row(matrix, row, xs, ys, zs)
         for column in range(width):
             k = row * width + column
-            z = matrix[2, 0] * column + matrix[2, 1] * row + matrix[2, 2]
-            inside = z > 0  # behind a homography's horizon there is no picture
+            x, y = xs[column], ys[column]
+            inside = zs[column] > 0  # behind a homography's horizon there is no picture
             if inside:
-                x = (matrix[0, 0] * column + matrix[0, 1] * row + matrix[0, 2]) / z
-                y = (matrix[1, 0] * column + matrix[1, 1] * row + matrix[1, 2]) / z
                 inside = -EDGE <= x <= w - 1 + EDGE and -EDGE <= y <= h - 1 + EDGE
             if inside:
                 j, i = min(max(int(x), 0), w - 2), min(max(int(y), 0), h - 2)
@@ -87,14 +87,12 @@ def chain(gradient: Array, matrix: Floats, derivative: Floats, height: int, widt
     ``derivative`` (p, 3, 3) is that of the matrix: a point (h_1 u, h_2 u) / h_3 u moves by the quotient rule.
     """
     channels, p = gradient.shape[0], derivative.shape[0]
-    over, xs, ys = np.empty(width), np.empty(width), np.empty(width)
-    du, dv = np.empty(width), np.empty(width)
+    zs, xs, ys = np.empty(width), np.empty(width), np.empty(width)
+    over, du, dv = np.empty(width), np.empty(width), np.empty(width)
     for row in range(height):
+        map_row(matrix, row, xs, ys, zs)
         for column in range(width):
-            over[column] = 1 / (matrix[2, 0] * column + matrix[2, 1] * row + matrix[2, 2])
-        for column in range(width):
-            xs[column] = (matrix[0, 0] * column + matrix[0, 1] * row + matrix[0, 2]) * over[column]
-            ys[column] = (matrix[1, 0] * column + matrix[1, 1] * row + matrix[1, 2]) * over[column]
+            over[column] = 1 / zs[column]
         for k in range(p):
             d = derivative[k]
             a, b, z = (d[0, 1] * row + d[0, 2], d[1, 1] * row + d[1, 2], d[2, 1] * row + d[2, 2])
@@ -108,6 +106,21 @@ def chain(gradient: Array, matrix: Floats, derivative: Floats, height: int, widt
                 to = out[k, c, row * width : (row + 1) * width]
                 for column in range(width):
                     to[column] = gx[column] * du[column] + gy[column] * dv[column]
+
+
+@njit(cache=True, nogil=True)
+def map_row(matrix: Floats, row: int, xs: Floats, ys: Floats, zs: Floats) -> None:
+    """Source coordinates of a row of the grid, and what they were divided by."""
+    a, b, c = matrix[0, 0], matrix[1, 0], matrix[2, 0]
+    x = matrix[0, 1] * row + matrix[0, 2]
+    y = matrix[1, 1] * row + matrix[1, 2]
+    z = matrix[2, 1] * row + matrix[2, 2]
+    for column in range(len(zs)):
+        zs[column] = c * column + z
+    for column in range(len(zs)):
+        xs[column] = (a * column + x) / zs[column]
+    for column in range(len(zs)):
+        ys[column] = (b * column + y) / zs[column]
 
 
 @njit(cache=True, nogil=True, inline="always")
