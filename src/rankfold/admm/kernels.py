@@ -91,10 +91,13 @@ def sweep(
     relaxation: float,
     mu: float,
     mu_next: float,
+    finish: bool,
     change: Floats,
     norms: Floats,
 ) -> float:
     """Both of the above on whole rows, where the ``change`` of δ is known as soon as a row is thresholded.
+
+    Without ``finish`` it ends where V and Y have got the change: a projection comes first.
 
     The next X is written to ``following``, which may be X itself. If it is not, X is only read: others may need it.
     """
@@ -106,7 +109,10 @@ def sweep(
         total += threshold_row(i, X, A, E, Y, W, P, Q, following, threshold, beta, relaxation, mu, change)
         for k in range(Q.shape[1]):
             change[i, k] = -change[i, k]
-        multiplier_row(i, V, Q, A, E, Y, own, P, following, change, mu, mu_next, beta, turned, norms)
+        if finish:
+            multiplier_row(i, V, Q, A, E, Y, own, P, following, change, mu, mu_next, beta, turned, norms)
+        else:
+            move_row(i, V, Y, Q, change, turned)
     return total
 
 
@@ -214,17 +220,23 @@ def multiplier_row(
 @njit(cache=True, nogil=True)
 def add_motion(V: Array, Y: Array, Q: Array, change: Floats) -> None:
     """V += J Δδ and Y += J Δδ."""
-    n, m = V.shape
     turned = np.empty(PIECE, V.dtype)
-    for i in range(n):
-        for first in range(0, m, PIECE):
-            size = min(first + PIECE, m) - first
-            combine(change[i], Q[i], first, turned[:size])
-            v, y = V[i, first : first + size], Y[i, first : first + size]
-            for j in range(size):
-                v[j] += turned[j]
-            for j in range(size):
-                y[j] += turned[j]
+    for i in range(len(V)):
+        move_row(i, V, Y, Q, change, turned)
+
+
+@njit(cache=True, nogil=True)
+def move_row(i: int, V: Array, Y: Array, Q: Array, change: Floats, turned: Array) -> None:
+    """One row of :func:`add_motion`."""
+    m = V.shape[1]
+    for first in range(0, m, PIECE):
+        size = min(first + PIECE, m) - first
+        combine(change[i], Q[i], first, turned[:size])
+        v, y = V[i, first : first + size], Y[i, first : first + size]
+        for j in range(size):
+            v[j] += turned[j]
+        for j in range(size):
+            y[j] += turned[j]
 
 
 @njit(cache=True, nogil=True)

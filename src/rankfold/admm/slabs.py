@@ -139,21 +139,27 @@ def sweep(
     sparsity: float,
     beta: float,
     relaxation: float,
+    finish: bool,
 ) -> list[tuple[slice, Floats, float, Floats]]:
     """All of an iteration that comes after the thresholding, on independent slabs: nobody has to be waited for.
 
-    Returns for every part its rows, the change of δ, and its share of ‖Ω∘E‖_1 and of the squared norms of ``ascend``.
+    Without ``finish`` it ends before :func:`ascend`, which then gets no change: a projection comes between. Returns for every part its rows, the change of δ, and its share of ‖Ω∘E‖_1 and of the squared norms of ``ascend``.
     """
     inner = None
     if len(M) == 2 and len(slabs[0].runs) > 1:  # the right factor's product with X is the same for all runs of rows
         X = slabs[0].X
         inner = np.empty((len(M[1]), X.shape[1]), X.dtype)
         executor.run(lambda block: np.matmul(M[1], X[:, block], out=inner[:, block]), slabs[0].blocks)
-    parts = [(slab, rows) for slab in slabs for rows in slab.runs]
-    ends = executor.run(_sweep, parts, M, inner, mu, mu_next, sparsity, beta, relaxation)
+    ends = executor.run(_sweep, parts_of(slabs), M, inner, mu, mu_next, sparsity, beta, relaxation, finish)
     for slab in slabs:
-        slab.X, slab.following = slab.following, slab.X
+        if finish or slab.P.size > 0:
+            slab.X, slab.following = slab.following, slab.X
     return ends
+
+
+def parts_of(slabs: list[Slab]) -> list[tuple[Slab, slice]]:
+    """Slabs with the rows of them that are done at a time."""
+    return [(slab, rows) for slab in slabs for rows in slab.runs]
 
 
 def _sweep(
@@ -165,6 +171,7 @@ def _sweep(
     sparsity: float,
     beta: float,
     relaxation: float,
+    finish: bool,
 ) -> tuple[slice, Floats, float, Floats]:
     """Some rows of a slab."""
     from rankfold.admm.kernels import sweep
@@ -175,7 +182,7 @@ def _sweep(
     W, P = (array[rows] if array.size else array for array in (slab.W, slab.P))
     change, norms = np.empty(Q.shape[:2]), np.empty(3)
     arrays = (X, A, E, Y, W, P, Q, V, slab.following[rows])
-    l1 = sweep(*arrays, sparsity / mu, beta, relaxation, mu, mu_next, change, norms)
+    l1 = sweep(*arrays, sparsity / mu, beta, relaxation, mu, mu_next, finish, change, norms)
     return (slab.rows if rows == ALL else rows), change, l1, norms
 
 
@@ -212,16 +219,18 @@ def turn(slab: Slab, change: Floats) -> None:
     add_motion(slab.V, slab.Y, slab.Q, change[slab.rows])
 
 
-def ascend(slab: Slab, change: Floats, mu: float, mu_next: float, beta: float) -> Floats:
-    """V += J Δδ; Z = V - A - E; Y += μ Z; X = V - E + Y/μ⁺. Returns three squared norms.
+def ascend(part: tuple[Slab, slice], change: Floats, mu: float, mu_next: float, beta: float) -> Floats:
+    """V += J Δδ; Z = V - A - E; Y += μ Z; X = V - E + Y/μ⁺ for some rows of a slab. Returns three squared norms.
 
     They are those of Z, of the dual residual μ (JΔδ - ΔE) and of Y.
     """
     from rankfold.admm.kernels import multiplier_step
 
+    slab, rows = part
     norms = np.empty(3)
-    arrays = (slab.V, slab.Q, slab.A, slab.E, slab.Y, slab.X, slab.P)
-    multiplier_step(*arrays, change[slab.rows], mu, mu_next, beta, norms)
+    V, Q, A, E, Y, X = (array[rows] for array in (slab.V, slab.Q, slab.A, slab.E, slab.Y, slab.X))
+    P = slab.P[rows] if slab.P.size else slab.P
+    multiplier_step(V, Q, A, E, Y, X, P, change[slab.rows][rows], mu, mu_next, beta, norms)
     return norms
 
 
@@ -238,7 +247,9 @@ def gather(slabs: list[Slab], pieces: Iterable[Array], shape: tuple[int, int]) -
 def scatter(slabs: list[Slab], phi: Array) -> None:
     """Give every slab its piece of Φ."""
     for slab in slabs:
-        if slab.P.shape == slab.V.shape:
+        if len(slabs) == 1 and not np.may_share_memory(phi, slab.A):
+            slab.P = np.ascontiguousarray(phi)
+        elif slab.P.shape == slab.V.shape:
             slab.P[...] = phi[slab.rows, slab.columns]
         else:
             slab.P = phi[slab.rows, slab.columns].copy()

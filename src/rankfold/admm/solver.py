@@ -122,24 +122,24 @@ def step(
     operator = svt.factors(problem.data.dtype)
     mu_next, cloned = mu * state.growth, state.cloned
     due = clone is not None and clone.due(mu_next * state.largest / settings.penalty_start, index[1])
-    if all(slab.independent for slab in slabs) and not due:
-        ends = on_slab.sweep(slabs, executor, operator, mu, mu_next, lam, beta, settings.relaxation)
+    if all(slab.independent for slab in slabs):
+        ends = on_slab.sweep(slabs, executor, operator, mu, mu_next, lam, beta, settings.relaxation, finish=not due)
         change = _add_up([(rows, part) for rows, part, _, _ in ends], state.delta)
         l1, norms = sum(part for _, _, part, _ in ends), [part for _, _, _, part in ends]
-        delta = state.delta + change
     else:
         parts = executor.run(on_slab.shrink, slabs, operator, mu, lam, beta, settings.relaxation)
-        change = -_add_up(
-            [(slab.rows, products) for slab, (products, _) in zip(slabs, parts, strict=True)], state.delta
-        )
-        l1 = sum(part for _, part in parts)
-        delta = state.delta + change
-        if clone is not None and due:
-            # Φ = project(A, E, V), now and then
+        products = [(slab.rows, part) for slab, (part, _) in zip(slabs, parts, strict=True)]
+        change, l1 = -_add_up(products, state.delta), sum(part for _, part in parts)
+        if due:
             executor.run(on_slab.turn, slabs, change)
-            on_slab.scatter(slabs, _project(problem, clone, slabs, svt, executor))
-            change, beta, cloned = change[:, :0], clone.weight, True
-        norms = executor.run(on_slab.ascend, slabs, change, mu, mu_next, beta)
+        else:
+            norms = executor.run(on_slab.ascend, on_slab.parts_of(slabs), change, mu, mu_next, beta)
+    delta = state.delta + change
+    if clone is not None and due:
+        # Φ = project(A, E, V), now and then, comes before Y
+        on_slab.scatter(slabs, _project(problem, clone, slabs, svt, executor))
+        beta, cloned = clone.weight, True
+        norms = executor.run(on_slab.ascend, on_slab.parts_of(slabs), change[:, :0], mu, mu_next, beta)
     primal, dual, size = np.sqrt(reduce(np.add, norms))
     primal, dual = primal / data_norm, dual / size if size > 0 else 0.0
     form = form_for(1 / (mu_next * (1 + beta)), svt.largest)

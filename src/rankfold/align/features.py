@@ -12,6 +12,7 @@ from rankfold.executors import Executor
 from rankfold.families import Floats
 from rankfold.stack import Bools, Frame, Stack
 from rankfold.warp.sampling import source_pixels_per_pixel
+from rankfold.warp.smoothing import smooth
 
 Array = npt.NDArray[Any]
 
@@ -36,20 +37,9 @@ def contrast_stack(stack: Stack, frame: Frame, transforms: Floats, executor: Exe
 
 def contrast(source: Array, mask: Bools, zoom: float, floor: float) -> Array:
     """Contrast features (h, w) of one picture, about one on average; zero where it is masked."""
-    from scipy import ndimage
-
-    weights: dict[float, Array] = {}
-
-    def blurred(picture: Array, sigma: float) -> Array:
-        # what is missing or outside has no weight
-        if sigma not in weights:
-            weights[sigma] = ndimage.gaussian_filter(mask.astype(np.float64), sigma, mode="constant")
-        total = ndimage.gaussian_filter(np.where(mask, picture, 0.0), sigma, mode="constant")
-        return np.asarray(total / np.maximum(weights[sigma], 1e-12))
-
-    smooth = blurred(source.astype(np.float64), SMOOTH * zoom)
-    detail = smooth - blurred(smooth, SURROUND * zoom)
-    spread = np.sqrt(blurred(detail**2, SURROUND * zoom))
+    blurred = smooth(source, mask, SMOOTH * zoom)
+    detail = blurred - smooth(blurred, mask, SURROUND * zoom)
+    spread = np.sqrt(smooth(detail**2, mask, SURROUND * zoom))
     return np.where(mask, detail / (spread + floor) + 1, 0.0).astype(source.dtype)
 
 

@@ -48,7 +48,7 @@ class Regression(Embedding):
 
     def __call__(self, context: Context) -> Array:
         """Steps a to d of the robust reading."""
-        from rankfold.manifold.kernels import embed_run, systems
+        from rankfold.manifold.kernels import embed, systems
 
         A, V, E = context.low_rank, context.target, context.sparse
         n = len(A)
@@ -62,12 +62,12 @@ class Regression(Embedding):
         phi = np.empty_like(A)
 
         def build(first: int) -> Floats:
-            pixels = (A, E, V, valid, inverse_norms, nearest, alphas)
+            pixels = (A, E, V, valid, context.gram, inverse_norms, nearest, alphas)
             return np.asarray(systems(*pixels, window, context.shape, first, min(first + RUN, n)))
 
         def rebuild(first: int) -> None:
             last = min(first + RUN, n)
-            embed_run(A, nearest, weights[first:last], alphas, self.keep, first, last, phi)
+            embed(A, nearest, weights[first:last], alphas, self.keep, first, last, phi)
 
         # LAPACK stays out of the threads: called from several at once it does not always give the same last bit
         system = np.concatenate(context.executor.run(build, range(0, n, RUN)))
@@ -94,8 +94,7 @@ class Average(Embedding):
         total = weights.sum(axis=1, keepdims=True)
         weights = np.where(total > 1e-12, weights / np.where(total > 1e-12, total, 1.0), 1 / nearest.shape[1])
         phi = np.empty_like(A)
-        for i in range(len(A)):
-            embed(A, i, nearest[i], weights[i], self.alpha * context.units[i], self.keep, phi[i])
+        embed(A, nearest, weights, self.alpha * context.units, self.keep, 0, len(A), phi)
         return phi
 
 

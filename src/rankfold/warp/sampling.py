@@ -11,6 +11,7 @@ import numpy.typing as npt
 from rankfold.executors import Executor, Serial
 from rankfold.families import Floats, point_jacobian
 from rankfold.stack import Bools, Frame, Stack
+from rankfold.warp.smoothing import smooth
 
 Array = npt.NDArray[Any]
 
@@ -106,9 +107,7 @@ def prepare_source(source: Array, mask: Bools, blur: float) -> tuple[Floats, Boo
     planes = np.atleast_3d(source).transpose(2, 0, 1).astype(np.float64)
     planes = np.where(mask, planes, 0.0)
     if blur > 0.05:  # below that the kernel is a single one to three digits
-        weight = ndimage.gaussian_filter(mask.astype(np.float64), blur, mode="constant")
-        planes = np.stack([ndimage.gaussian_filter(plane, blur, mode="constant") for plane in planes])
-        planes = np.where(mask, planes / np.maximum(weight, 1e-12), 0.0)
+        planes = np.where(mask, np.stack([smooth(plane, mask, blur) for plane in planes]), 0.0)
     cells = np.ones_like(mask)
     if not mask.all():
         nearest = ndimage.distance_transform_edt(~mask, return_distances=False, return_indices=True)

@@ -1,0 +1,43 @@
+"""Gaussian smoothing of pictures in which pixels are missing: what is missing or outside has no weight."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from rankfold.stack import Bools
+
+Array = npt.NDArray[Any]
+Floats = npt.NDArray[np.float64]
+
+REACH = 4.0  # standard deviations after which the kernel ends
+
+
+def smooth(picture: Array, mask: Bools, sigma: float) -> Floats:
+    """Mean of a picture (h, w) around every pixel, weighted by a Gaussian and by the mask; zero far from any pixel."""
+    from rankfold.warp.kernels import convolve
+
+    weights = _kernel(sigma)
+    given = np.where(mask, picture, 0.0)
+    total = np.empty_like(given)
+    convolve(given, weights, total)
+    if mask.all():  # the weight of a whole picture is a product of what is inside along y and along x
+        height, width = (np.convolve(np.ones(size), _both_sides(weights), mode="full") for size in mask.shape)
+        reach = len(weights) - 1
+        return np.asarray(total / (height[reach:][: len(mask), None] * width[reach:][: mask.shape[1]]))
+    weight = np.empty_like(given)
+    convolve(mask.astype(np.float64), weights, weight)
+    return np.asarray(total / np.maximum(weight, 1e-12))
+
+
+def _kernel(sigma: float) -> Floats:
+    """The Gaussian from its middle outwards, both sides together summing to one."""
+    weights = np.exp(-0.5 * (np.arange(int(REACH * sigma + 0.5) + 1) / sigma) ** 2)
+    return np.asarray(weights / (2 * weights.sum() - weights[0]))
+
+
+def _both_sides(weights: Floats) -> Floats:
+    """The whole kernel."""
+    return np.concatenate([weights[:0:-1], weights])
