@@ -67,3 +67,11 @@ def test_a_stack_of_pictures_keeps_its_shape():
     result = rf.decompose(video)
     assert result.low_rank.shape == result.sparse.shape == video.shape
     np.testing.assert_allclose(result.low_rank + result.sparse, video, atol=1e-5)
+
+
+def test_the_quick_schedule_does_not_complain_about_what_was_asked_for():
+    truth = low_rank_plus_sparse(60, 300, 3, 0.05, 0)
+    noisy = truth.data + 0.1 * np.random.default_rng(0).standard_normal(truth.data.shape)
+    best, quick = rf.decompose(noisy), rf.decompose(noisy, schedule="quick")
+    assert quick.objective < best.objective * (1 + 1e-4)
+    assert len(quick.trace.inner["objective"]) < len(best.trace.inner["objective"])

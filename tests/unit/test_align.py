@@ -7,6 +7,7 @@ import pytest
 
 import rankfold as rf
 from rankfold.align.steps import displacements
+from rankfold.datasets import rendered_heads
 from rankfold.families import inverse, mean, shift
 
 
@@ -235,3 +236,19 @@ def test_the_default_frame_and_start_cover_the_pictures(heads):
     assert result.frame.shape == heads.images[0].shape
     np.testing.assert_allclose(result.start, np.tile(np.eye(3), (4, 1, 1)), atol=1e-12)
     assert rf.align(heads.images[:4], method="rasl", init="identity", outer_tol=10).frame.shape == heads.images[0].shape
+
+
+def test_quick_steps_end_where_exact_ones_do():
+    heads = rendered_heads(30, seed=0)
+    exact, quick = (
+        rf.align(heads.images, method="rasl", frame=heads.frame, init=heads.start, schedule=schedule)
+        for schedule in ("balanced", "quick")
+    )
+    assert quick.objective < 1.001 * exact.objective
+    assert len(quick.trace.inner["objective"]) < 0.2 * len(exact.trace.inner["objective"])
+    assert np.median(displacements(exact.transforms, quick.transforms, heads.frame.corners)) < 0.2
+
+
+def test_an_unknown_schedule_is_refused(heads):
+    with pytest.raises(rf.InputError, match="unknown schedule 'fast'; choose one of balanced, quick"):
+        rf.align(heads.images, schedule="fast")

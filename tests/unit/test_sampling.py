@@ -7,6 +7,7 @@ from rankfold import Frame, Stack
 from rankfold.families import map_points, shift
 from rankfold.warp import prepare
 from rankfold.warp.sampling import prepare_source, source_pixels_per_pixel
+from rankfold.warp.smoothing import smooth
 
 RNG = np.random.default_rng(0)
 IMAGE = RNG.random((30, 40))
@@ -119,3 +120,13 @@ def test_colour_is_sampled_channel_by_channel():
         alone, slope, _ = sampler_of(colour[:, :, c]).sample(0, T, with_gradient=True)
         np.testing.assert_array_equal(values[c], alone[0])
         np.testing.assert_array_equal(gradient[c], slope[0])
+
+
+@pytest.mark.parametrize("masked", [False, True])
+def test_smoothing_is_that_of_scipy_with_no_weight_outside(masked):
+    mask = RNG.random(IMAGE.shape) < 0.8 if masked else np.ones(IMAGE.shape, bool)
+    for sigma in (0.3, 1.7, 12.0):  # the last kernel is longer than the picture
+        total, weight = (
+            ndimage.gaussian_filter(a, sigma, mode="constant") for a in (np.where(mask, IMAGE, 0), mask.astype(float))
+        )
+        np.testing.assert_allclose(smooth(IMAGE, mask, sigma), total / np.maximum(weight, 1e-12), atol=1e-12)

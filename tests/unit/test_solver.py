@@ -6,7 +6,8 @@ import pytest
 from oracles import dense_admm
 from oracles.optimality import violation
 from rankfold import InputError, Status
-from rankfold.admm import Problem, Settings, solve
+from rankfold.admm import Problem, Settings, slabs, solve
+from rankfold.admm.problem import SCHEDULES, scheduled
 from rankfold.datasets import low_rank_plus_sparse
 
 LAM = 1 / np.sqrt(400)
@@ -20,10 +21,15 @@ def with_basis(n=40, m=400, p=4, seed=0):
     return truth.data + np.einsum("npm,np->nm", Q, 3 * rng.standard_normal((n, p))), Q
 
 
-@pytest.mark.parametrize("shape", [(40, 400), (40, 3501), (400, 40)])
+@pytest.mark.parametrize("layout", ["one slab", "runs of rows", "slabs"])
+@pytest.mark.parametrize("shape", [(40, 400), (400, 40)])
 @pytest.mark.parametrize("missing", [False, True])
 @pytest.mark.parametrize("moving", [False, True])
-def test_every_configuration_follows_the_dense_algorithm(shape, missing, moving):
+def test_every_configuration_follows_the_dense_algorithm(shape, missing, moving, layout, monkeypatch):
+    if layout != "one slab":
+        monkeypatch.setattr(slabs, "SLAB_VALUES", 5000)
+    if layout == "slabs":
+        monkeypatch.setattr(slabs, "WHOLE_VALUES", 0)
     rng = np.random.default_rng(7)
     D, Q = with_basis(*shape)
     W = (rng.random(shape) > 0.1).astype(float) if missing else None
@@ -169,3 +175,56 @@ def test_problems_that_make_no_sense_are_refused(change, message):
 def test_settings_that_make_no_sense_are_refused(change, message):
     with pytest.raises(InputError, match=message):
         Settings(**change)
+
+
+def test_few_singular_values_are_found_one_by_one_and_thin_factors_are_used(monkeypatch):
+    module = importlib.import_module("rankfold.admm.solver")
+    expected = []
+    original = module.threshold_gram
+    monkeypatch.setattr(module, "threshold_gram", lambda *a, **k: expected.append(k["expected"]) or original(*a, **k))
+    truth = low_rank_plus_sparse(90, 300, 2, 0.02, 0)
+    solution = solve(Problem(truth.data, 1 / np.sqrt(300)))
+    assert 12 * max(expected) < 90
+    A, _, _, count, _ = dense_admm.solve(truth.data, 1 / np.sqrt(300), None, None)
+    assert len(solution.records) == count
+    np.testing.assert_allclose(solution.low_rank, A, atol=1e-8 * np.abs(truth.data).max())
+
+
+class TestSchedules:
+    truth = low_rank_plus_sparse(60, 400, 3, 0.05, 1)
+    noisy = truth.data + 0.05 * np.random.default_rng(0).standard_normal(truth.data.shape)
+    problem = Problem(noisy, LAM)
+
+    def run(self, schedule, **more):
+        return solve(self.problem, scheduled(Settings(tol=1e-7, max_iter=5000), schedule), **more)
+
+    def test_all_of_them_end_at_the_same_minimum_the_balanced_one_next_to_it(self):
+        ends = {name: self.run(name) for name in SCHEDULES}
+        least = self.run("balanced").objective
+        assert ends["balanced"].status is Status.CONVERGED
+        for end in ends.values():
+            assert least * (1 - 1e-7) < end.objective < least * (1 + 1e-4)
+        assert len(ends["quick"].records) < 0.7 * len(ends["published"].records)
+
+    def test_it_waits_for_the_dual_residual_and_then_strides(self):
+        settings = scheduled(Settings(), "balanced")
+        assert settings.growth(primal=1e-5, dual=1e-2) == 1.0
+        assert settings.growth(primal=1e-2, dual=1e-2) == settings.penalty_growth
+        assert settings.growth(primal=1e-5, dual=1e-5) == settings.finish
+        assert Settings().growth(primal=1e-9, dual=1.0) == 1.25
+
+    def test_what_is_not_convex_keeps_the_published_one(self):
+        settings = Settings(surrogate="reweighted")
+        assert scheduled(settings, "quick") is settings
+
+    def test_a_start_near_the_solution_saves_iterations(self):
+        first = self.run("quick")
+        problem = Problem(self.noisy + 1e-4 * np.random.default_rng(1).standard_normal(self.noisy.shape), LAM)
+        settings = scheduled(Settings(tol=1e-3), "quick")
+        cold, warm = solve(problem, settings), solve(problem, settings, near=first)
+        assert len(warm.records) < len(cold.records)
+        assert warm.objective == pytest.approx(cold.objective, rel=1e-2)
+
+    def test_an_unknown_name_is_refused(self):
+        with pytest.raises(InputError, match="unknown schedule 'fast'; choose one of published, balanced, quick"):
+            scheduled(Settings(), "fast")

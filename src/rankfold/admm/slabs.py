@@ -143,7 +143,8 @@ def sweep(
 ) -> list[tuple[slice, Floats, float, Floats]]:
     """All of an iteration that comes after the thresholding, on independent slabs: nobody has to be waited for.
 
-    Without ``finish`` it ends before :func:`ascend`, which then gets no change: a projection comes between. Returns for every part its rows, the change of δ, and its share of ‖Ω∘E‖_1 and of the squared norms of ``ascend``.
+    Without ``finish`` it ends before :func:`ascend`, which then gets no change: a projection comes between. Returns for
+    every part its rows, the change of δ, and its share of ‖Ω∘E‖_1 and of the squared norms of ``ascend``.
     """
     inner = None
     if len(M) == 2 and len(slabs[0].runs) > 1:  # the right factor's product with X is the same for all runs of rows

@@ -1,4 +1,4 @@
-"""evaluate, reproduce, retest, windows, speed: the measurements behind the documentation."""
+"""evaluate, reproduce, bench, speed, retest, windows: the measurements behind the documentation."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-from rankfold.cli.app import Json, Quiet, Voice, app, errors
+from rankfold.cli.app import Json, Quiet, Voice, app, errors, table_of
 
 
 @app.command()
@@ -86,6 +86,71 @@ def reproduce(
     )
     shown = f"{label}{summary}\n\n{out / 'reproduction.html'}"
     voice.result([dict(zip(rows[0], row, strict=True)) for row in rows[2:]], shown)
+
+
+@app.command()
+def bench(
+    out: Annotated[Path, typer.Option("-o", "--out", help="Folder for bench.json and the page; cases there are kept.")],
+    what: Annotated[
+        list[str] | None, typer.Argument(help="rpca, rasl, iteration, growth, start, profile; all by default.")
+    ] = None,
+    data: Annotated[
+        Path | None, typer.Option(envvar="RANKFOLD_DATA", help="Folder with video/demo.avi, rasl/ and windows/.")
+    ] = None,
+    docs: Annotated[Path | None, typer.Option(help="Also write the page and its figure to this folder.")] = None,
+    repeats: Annotated[int | None, typer.Option(min=1, help="Timed runs of each; 5 by default.")] = None,
+    peers: Annotated[
+        Path | None, typer.Option(help="A Python that has pyrpca, sporco, tensorly and rasl; this one by default.")
+    ] = None,
+    octave_rasl: Annotated[Path | None, typer.Option(help="A copy of the published toolbox, run by octave.")] = None,
+    quick: Annotated[bool, typer.Option("--quick", help="Small generated sizes, one run, no peers: a trial.")] = False,
+    json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Measure how fast it is: against other packages, against the machine, one thread and all.
+
+    Example: rankfold bench rpca rasl --data data -o out --peers peers/bin/python
+    """
+    import sys
+
+    from rankfold.errors import InputError
+    from rankfold.experiments import bench as room
+    from rankfold.experiments.bench.declared import declared
+    from rankfold.experiments.bench.tables import TABLES, verdict_table
+
+    voice, chosen = Voice(json, quiet), room.cases(what)
+    for folder, option in ((data, "--data"), (octave_rasl, "--octave-rasl")):
+        if folder is not None and not folder.is_dir() and not quick:
+            raise InputError(f"{folder} is not a folder; give {option} one that is there")
+    setting = room.Setting(
+        data=None if quick else data,
+        repeats=repeats or (1 if quick else declared()["repeats"]),
+        quick=quick,
+        peers=peers or Path(sys.executable),
+        octave_rasl=octave_rasl,
+    )
+    columns = (
+        BarColumn(),
+        TextColumn("{task.completed:.0f} of {task.total}"),
+        TimeElapsedColumn(),
+        TextColumn("{task.description}"),
+    )
+    with Progress(*columns, console=errors, disable=voice.silent or not errors.is_terminal) as progress:
+        task = progress.add_task("reading", total=None)
+        for label, done, total in room.run(chosen, setting, out):
+            progress.update(task, description=label, completed=done, total=total)
+    records = room.store.read(out)
+    page = room.write_page(records, out, docs)
+    if json:
+        voice.result(records, "")
+        return
+    shown = [(title, build(records[case]["rows"])) for case in chosen for title, build in TABLES[case]]
+    for title, content in [*shown, ("Bars", verdict_table(records))]:
+        table = table_of(*content, title=title)
+        for column in table.columns:
+            column.overflow = "fold"  # many columns: rather two lines than a number cut short
+        voice.result(None, table)
+    voice.remark(f"{page}")
 
 
 @app.command()

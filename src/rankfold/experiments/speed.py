@@ -40,13 +40,7 @@ def time_iterations(shape: tuple[int, int, int], repeats: int = 7, n_jobs: int =
 
     Whole runs of both are interleaved, so that a busy machine slows both.
     """
-    n, height, width = shape
-    rng = np.random.default_rng(0)
-    m = height * width
-    data = low_rank_plus_sparse(n, m, rank=8, corrupted=0.1, seed=0).data
-    norms = np.linalg.norm(data, axis=1, keepdims=True)
-    Q = np.linalg.qr(rng.standard_normal((n, m, 4)))[0].transpose(0, 2, 1)
-    problem = Problem(data / norms, 1 / np.sqrt(m), None, Q, units=10 / norms[:, 0], shape=(1, height, width))
+    problem = moving_problem(shape)
     plain = Settings(tol=1e-15, max_iter=ITERATIONS)
     cloned = replace(plain, clone=Clone(get_projector("regression")))
     seconds: dict[int, list[float]] = {0: [], 1: []}
@@ -59,3 +53,13 @@ def time_iterations(shape: tuple[int, int, int], repeats: int = 7, n_jobs: int =
                     seconds[k].append(time.perf_counter() - began)
     rasl, meadmm = (1e3 * float(np.median(seconds[k])) / ITERATIONS for k in (0, 1))
     return rasl, meadmm
+
+
+def moving_problem(shape: tuple[int, int, int]) -> Problem:
+    """An inner problem of RASL on (images, height, width), generated: four parameters an image."""
+    n, height, width = shape
+    m, rng = height * width, np.random.default_rng(0)
+    data = low_rank_plus_sparse(n, m, rank=8, corrupted=0.1, seed=0).data
+    norms = np.linalg.norm(data, axis=1, keepdims=True)
+    Q = np.linalg.qr(rng.standard_normal((n, m, 4)))[0].transpose(0, 2, 1)
+    return Problem(data / norms, 1 / np.sqrt(m), None, Q, units=10 / norms[:, 0], shape=(1, height, width))

@@ -92,7 +92,7 @@ def chain(gradient: Array, matrix: Floats, derivative: Floats, height: int, widt
     for row in range(height):
         map_row(matrix, row, xs, ys, zs)
         for column in range(width):
-            over[column] = 1 / zs[column]
+            over[column] = 1 / zs[column] if zs[column] > 0 else 0.0
         for k in range(p):
             d = derivative[k]
             a, b, z = (d[0, 1] * row + d[0, 2], d[1, 1] * row + d[1, 2], d[2, 1] * row + d[2, 2])
@@ -118,9 +118,9 @@ def map_row(matrix: Floats, row: int, xs: Floats, ys: Floats, zs: Floats) -> Non
     for column in range(len(zs)):
         zs[column] = c * column + z
     for column in range(len(zs)):
-        xs[column] = (a * column + x) / zs[column]
-    for column in range(len(zs)):
-        ys[column] = (b * column + y) / zs[column]
+        over = 1 / zs[column] if zs[column] > 0 else 0.0
+        xs[column] = (a * column + x) * over
+        ys[column] = (b * column + y) * over
 
 
 @njit(cache=True, nogil=True, inline="always")

@@ -1,0 +1,57 @@
+"""How the time of an inner iteration grows with the pixels and with the images."""
+
+from __future__ import annotations
+
+import os
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from rankfold.experiments.bench.declared import declared
+from rankfold.experiments.bench.inputs import generated
+from rankfold.experiments.bench.iteration import seconds_per_iteration
+from rankfold.experiments.bench.setting import Rows, Setting, Task
+
+ARRAYS = 12  # of the size of the matrix that are alive at once, with some room
+
+
+def tasks(setting: Setting) -> list[Task]:
+    """One for every size."""
+    found: list[Task] = []
+    for curve in declared()["growth"]["curves"]:
+        fixed = setting.pick(curve, "fixed")
+        for size in setting.pick(curve, "sizes"):
+            n, m = (fixed, size) if curve["axis"] == "pixels" else (size, fixed)
+            found.append((f"growth, {n} x {m:,}", partial(_measure, setting, curve, n, m)))
+    return found
+
+
+def exponent(rows: Rows, axis: str) -> float:
+    """Slope of log(seconds) over log(size), by least squares; NaN for fewer than two sizes."""
+    chosen = [row for row in rows if row["axis"] == axis and row.get("seconds")]
+    if len(chosen) < 2:
+        return float("nan")
+    sizes, seconds = np.log([[row[axis] for row in chosen], [row["seconds"] for row in chosen]])
+    return float(np.polyfit(sizes, seconds, 1)[0])
+
+
+def _measure(setting: Setting, curve: dict[str, Any], n: int, m: int) -> Rows:
+    """One thread; the median of runs of a few iterations."""
+    row = {"axis": curve["axis"], "images": n, "pixels": m}
+    needed = 8 * n * m * ARRAYS
+    if needed > _free_memory():
+        return [{**row, "state": f"needs {needed / 1e9:.0f} GB of memory"}]
+    table = declared()["growth"]
+    X = generated(n, m, table["rank"], table["corrupted"])
+    seconds_per_iteration(X[:, :400].copy(), 2, 1)  # compiles
+    times = [seconds_per_iteration(X, curve["iterations"], 1)[0] for _ in range(min(setting.repeats, 3))]
+    return [{**row, "state": "measured", "seconds": float(np.median(times))}]
+
+
+def _free_memory() -> float:
+    """Bytes that are free; infinity where the system does not say."""
+    try:
+        return float(os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
+    except (AttributeError, ValueError, OSError):
+        return float("inf")

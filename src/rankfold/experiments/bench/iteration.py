@@ -1,0 +1,115 @@
+"""Time of an inner iteration: against the floor, one thread against all, MeADMM against RASL."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from rankfold.admm import Problem, Settings, solve
+from rankfold.align import align
+from rankfold.errors import ConvergenceWarning
+from rankfold.executors import executor_for
+from rankfold.experiments.bench.declared import declared
+from rankfold.experiments.bench.floor import floor_seconds
+from rankfold.experiments.bench.inputs import generated, heads, read_matrix
+from rankfold.experiments.bench.setting import Rows, Setting, Task, jobs_of
+from rankfold.experiments.speed import time_iterations
+from rankfold.experiments.windows import read_windows, run_windows
+from rankfold.families import Floats
+from rankfold.status import Record
+
+METHODS = ("rasl", "meadmm")
+
+
+def tasks(setting: Setting) -> list[Task]:
+    """The floor on every matrix; MeADMM beside RASL on every shape, on heads and on the windows."""
+    table = declared()["iteration"]
+    found: list[Task] = [
+        (f"iteration on {matrix['name']}", partial(_against_floor, setting, matrix)) for matrix in table["matrices"]
+    ]
+    shapes = setting.pick(table, "shapes")
+    found += [(f"MeADMM and RASL, {name}", partial(_both, setting, name, shapes[name])) for name in shapes]
+    found.append(("alignment of heads", partial(_heads, setting)))
+    if setting.data is not None and (setting.data / "windows").is_dir():
+        found.append(("alignment of windows", partial(_windows, setting)))
+    return found
+
+
+def seconds_per_iteration(X: Floats, iterations: int, threads: int) -> tuple[float, float]:
+    """Of robust PCA: from the end of the first iteration to the end of the last, and with setting up and collecting."""
+    ends: list[float] = []
+
+    def observe(_: Record) -> bool:
+        ends.append(time.perf_counter())
+        return False
+
+    problem = Problem(X, float(1 / np.sqrt(max(X.shape))))
+    settings = Settings(tol=1e-15, max_iter=iterations)  # a tolerance that is not reached: all iterations are done
+    with executor_for(None, jobs_of(threads)) as executor:
+        began = time.perf_counter()
+        solve(problem, settings, executor, observe)
+        whole = time.perf_counter() - began
+    return (ends[-1] - ends[0]) / max(len(ends) - 1, 1), whole / len(ends)
+
+
+def _against_floor(setting: Setting, matrix: dict[str, Any]) -> Rows:
+    """A row for every number of threads."""
+    if matrix["source"] == "generated":
+        n, m = setting.pick(matrix, "size")
+        X = generated(n, m, matrix["rank"], matrix["corrupted"])
+    else:
+        X = read_matrix(matrix, setting)
+    seconds_per_iteration(X[:, :400].copy(), 2, 1)  # compiles
+    rows: Rows = []
+    for threads in setting.threads:
+        floor = floor_seconds(X, threads, setting.repeats)
+        times = [seconds_per_iteration(X, matrix["iterations"], threads) for _ in range(setting.repeats)]
+        ours, whole = np.median(times, axis=0)
+        least = sum(floor.values())
+        row = {"kind": "floor", "matrix": matrix["name"], "shape": list(X.shape), "threads": threads, "parts": floor}
+        rows.append({**row, "floor": least, "ours": ours, "with_setup": whole, "ratio": ours / least})
+    return rows
+
+
+def _both(setting: Setting, name: str, shape: list[int]) -> Rows:
+    """MeADMM beside RASL, one row for every number of threads."""
+    n, height, width = shape
+    rows: Rows = []
+    for threads in setting.threads:
+        rasl, meadmm = time_iterations((n, height, width), setting.repeats, jobs_of(threads))
+        row = {"kind": "methods", "shape": name, "threads": threads, "rasl": rasl / 1e3, "meadmm": meadmm / 1e3}
+        rows.append({**row, "ratio": meadmm / rasl})
+    return rows
+
+
+def _heads(setting: Setting) -> Rows:
+    """Whole alignments of generated heads, from the same start, one thread."""
+    batch = heads(setting.pick(declared()["iteration"]["heads"], "images"))
+    words = {"family": batch["family"], "frame": tuple(batch["frame"]), "init": batch["start"]}
+    return [_alignments("heads", setting, lambda method: align(batch["images"], method, **words))]
+
+
+def _windows(setting: Setting) -> Rows:
+    """Whole alignments of the facade windows, from the same points, one thread."""
+    assert setting.data is not None
+    photographs = read_windows(setting.data)
+    return [_alignments("windows", setting, lambda method: run_windows(photographs, method, occluded=False))]
+
+
+def _alignments(name: str, setting: Setting, run: Any) -> dict[str, Any]:
+    """Both methods in turn, so that a busy machine slows both."""
+    seconds: dict[str, list[float]] = {method: [] for method in METHODS}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        for repeat in range(setting.repeats + 1):
+            for method in METHODS:
+                began = time.perf_counter()
+                run(method)
+                if repeat:  # the first one compiles
+                    seconds[method].append(time.perf_counter() - began)
+    rasl, meadmm = (float(np.median(seconds[method])) for method in METHODS)
+    return {"kind": "alignments", "set": name, "threads": 1, "rasl": rasl, "meadmm": meadmm, "ratio": meadmm / rasl}

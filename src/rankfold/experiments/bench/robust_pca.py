@@ -1,0 +1,61 @@
+"""Robust PCA against the packages there are: same matrix, same λ, the objective computed here for everybody."""
+
+from __future__ import annotations
+
+from functools import cache, partial
+from typing import Any
+
+import numpy as np
+
+from rankfold.experiments.bench.declared import declared
+from rankfold.experiments.bench.inputs import read_matrix
+from rankfold.experiments.bench.process import check_ours, installed, run_worker
+from rankfold.experiments.bench.setting import Rows, Setting, Task, jobs_of
+from rankfold.families import Floats
+
+
+def tasks(setting: Setting) -> list[Task]:
+    """One for every matrix, number of threads and implementation; peers only where they are installed."""
+    table = declared()["rpca"]
+    packages = sorted({one["package"] for one in table["implementations"] if "package" in one})
+    there = {} if setting.quick else installed(setting.peers, packages)
+    found: list[Task] = []
+    for matrix in table["matrices"]:
+        if setting.data is None and matrix["source"] != "generated":
+            continue
+        read = cache(partial(read_matrix, matrix, setting))  # once, by the first task that needs it
+        for threads in setting.threads:
+            for one in table["implementations"]:
+                label = f"{matrix['name']}, {one['name']}, {threads} thread{'s' * (threads > 1)}"
+                found.append((label, partial(_measure, setting, read, matrix, one, there, threads)))
+    return found
+
+
+def objective(X: Floats, sparse: Floats, sparsity: float) -> float:
+    """‖X - S‖_* + λ‖S‖_1: of a feasible point, whatever the implementation's own low-rank part is."""
+    nuclear = float(np.linalg.svd(X - sparse, compute_uv=False).sum())
+    return nuclear + sparsity * float(np.abs(sparse).sum())
+
+
+def _measure(
+    setting: Setting, read: Any, matrix: dict[str, Any], one: dict[str, Any], there: dict[str, str], threads: int
+) -> Rows:
+    """One row."""
+    package = one.get("package")
+    row = {"matrix": matrix["name"], "implementation": one["name"], "ours": package is None, "threads": threads}
+    if package is not None and package not in there:
+        return [] if setting.quick else [{**row, "state": "not installed"}]
+    X = read()
+    sparsity = float(1 / np.sqrt(max(X.shape)))
+    options = {**one["options"], "sparsity": sparsity}
+    if package is None:
+        options["n_jobs"] = jobs_of(threads)
+        outcome = run_worker(one["call"], {"matrix": X}, options, threads, setting.repeats)
+        check_ours(one["name"], outcome)
+    else:
+        row["version"] = there[package]
+        outcome = run_worker(one["call"], {"matrix": X}, options, threads, setting.repeats, setting.peers)
+    row |= {"shape": list(X.shape), **outcome.figures}
+    if outcome.found is not None:
+        row["objective"] = objective(X, outcome.found["sparse"], sparsity)
+    return [row]
