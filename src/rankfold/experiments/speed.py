@@ -36,11 +36,12 @@ def iteration_times(repeats: int = 7, n_jobs: int = 1) -> list[Timing]:
 
 
 def time_iterations(shape: tuple[int, int, int], repeats: int = 7, n_jobs: int = 1) -> tuple[float, float]:
-    """Milliseconds for an iteration of RASL and of MeADMM on (images, height, width).
+    """Milliseconds for an iteration of RASL and of MeADMM on a generated problem of (images, height, width)."""
+    return time_both(moving_problem(shape), repeats, n_jobs)
 
-    Whole runs of both are interleaved, so that a busy machine slows both.
-    """
-    problem = moving_problem(shape)
+
+def time_both(problem: Problem, repeats: int = 7, n_jobs: int = 1) -> tuple[float, float]:
+    """Milliseconds for an iteration of RASL and of MeADMM; whole runs take turns, so that a busy machine slows both."""
     plain = Settings(tol=1e-15, max_iter=ITERATIONS)
     cloned = replace(plain, clone=Clone(get_projector("regression")))
     seconds: dict[int, list[float]] = {0: [], 1: []}

@@ -8,6 +8,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from rankfold.admm import Problem
+from rankfold.admm.problem import default_sparsity
+from rankfold.align.loop import weights_of
 from rankfold.datasets import low_rank_plus_sparse, read_rasl, rendered_heads
 from rankfold.errors import InputError
 from rankfold.experiments.bench.declared import rasl_set
@@ -15,7 +18,7 @@ from rankfold.experiments.bench.setting import Setting
 from rankfold.families import Floats, get_family, shift
 from rankfold.io import open_pictures
 from rankfold.stack import Frame, Points, Stack
-from rankfold.warp.linearisation import warp_normalised
+from rankfold.warp.linearisation import Motion, linearise, warp_normalised
 from rankfold.warp.sampling import prepare
 
 BLOCK = 2**22  # values of a large matrix that are generated at a time
@@ -64,6 +67,16 @@ def heads(n: int) -> dict[str, Any]:
     batch = rendered_heads(n, seed=0)
     given = {"images": batch.images, "start": batch.start, "frame": list(batch.frame.shape), "family": "similarity"}
     return {"name": "heads", "sparsity_weight": 1.0, **given}
+
+
+def linearised(batch: dict[str, Any]) -> Problem:
+    """The first inner problem of RASL on pictures."""
+    stack, frame, start = Stack.of(batch["images"]).luminance(), Frame(*batch["frame"]), batch["start"]
+    sampler = prepare(stack, frame, start, np.float64)
+    local = linearise(sampler, Motion.starting_at(start, get_family(batch["family"]), frame.centre))
+    sparsity = default_sparsity(local.data.shape, batch["sparsity_weight"])
+    weights, units = weights_of(local.valid), sampler.value_range / local.norms
+    return Problem(local.data, sparsity, weights, local.basis, units=units, shape=sampler.row_shape)
 
 
 def cut_with_margin(images: list[npt.NDArray[Any]], start: Floats, frame: Frame, margin: int) -> list[Floats]:

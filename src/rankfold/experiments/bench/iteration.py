@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -15,9 +16,9 @@ from rankfold.errors import ConvergenceWarning
 from rankfold.executors import executor_for
 from rankfold.experiments.bench.declared import declared
 from rankfold.experiments.bench.floor import floor_seconds
-from rankfold.experiments.bench.inputs import generated, heads, read_matrix
+from rankfold.experiments.bench.inputs import generated, heads, linearised, published, read_matrix
 from rankfold.experiments.bench.setting import Rows, Setting, Task, jobs_of
-from rankfold.experiments.speed import time_iterations
+from rankfold.experiments.speed import moving_problem, time_both
 from rankfold.experiments.windows import read_windows, run_windows
 from rankfold.families import Floats
 from rankfold.status import Record
@@ -32,7 +33,15 @@ def tasks(setting: Setting) -> list[Task]:
         (f"iteration on {matrix['name']}", partial(_against_floor, setting, matrix)) for matrix in table["matrices"]
     ]
     shapes = setting.pick(table, "shapes")
-    found += [(f"MeADMM and RASL, {name}", partial(_both, setting, name, shapes[name])) for name in shapes]
+    problems: dict[str, Callable[[], Problem]] = {
+        f"generated, {name}": partial(moving_problem, tuple(shapes[name])) for name in shapes
+    }
+    batches = {"heads": partial(heads, setting.pick(table["pictures"], "images"))}
+    if setting.data is not None:
+        sets = [row["name"] for row in declared()["rasl"]["sets"]]
+        batches |= {name: partial(published, setting.data, name) for name in sets}
+    problems |= {name: partial(_linearised, read) for name, read in batches.items()}
+    found += [(f"MeADMM and RASL, {name}", partial(_both, setting, name, make)) for name, make in problems.items()]
     found.append(("alignment of heads", partial(_heads, setting)))
     if setting.data is not None and (setting.data / "windows").is_dir():
         found.append(("alignment of windows", partial(_windows, setting)))
@@ -75,13 +84,20 @@ def _against_floor(setting: Setting, matrix: dict[str, Any]) -> Rows:
     return rows
 
 
-def _both(setting: Setting, name: str, shape: list[int]) -> Rows:
+def _linearised(read: Callable[[], dict[str, Any]]) -> Problem:
+    """Read pictures only when it is their turn."""
+    return linearised(read())
+
+
+def _both(setting: Setting, name: str, make: Callable[[], Problem]) -> Rows:
     """MeADMM beside RASL, one row for every number of threads."""
-    n, height, width = shape
+    problem = make()
+    n, m = problem.data.shape
     rows: Rows = []
     for threads in setting.threads:
-        rasl, meadmm = time_iterations((n, height, width), setting.repeats, jobs_of(threads))
-        row = {"kind": "methods", "shape": name, "threads": threads, "rasl": rasl / 1e3, "meadmm": meadmm / 1e3}
+        rasl, meadmm = time_both(problem, setting.repeats, jobs_of(threads))
+        shape = name if " x " in name else f"{name}, {n} x {m:,}"
+        row = {"kind": "methods", "shape": shape, "threads": threads, "rasl": rasl / 1e3, "meadmm": meadmm / 1e3}
         rows.append({**row, "ratio": meadmm / rasl})
     return rows
 
