@@ -31,11 +31,11 @@ def sample(
     """Evaluate the spline with ``coefficients`` (c, h, w) at T(x, y) for the grid (height, width).
 
     Writes ``values`` (c, m), ``gradient`` (c, 2, m) with respect to source x and y (skipped if it is empty) and
-    ``valid`` (m,). ``cells`` (h, w) says where all pixels that a point of the cell depends on may be used.
-    Missing pixels get zeros.
+    ``valid`` (m,). ``cells`` (h, w) says where all pixels that a point of the cell depends on may be used; empty,
+    everywhere. Missing pixels get zeros.
     """
     channels, h, w = coefficients.shape
-    derive = gradient.size > 0
+    derive, masked = gradient.size > 0, cells.size > 0
     xs, ys, zs = np.empty(width), np.empty(width), np.empty(width)
     for row in range(height):
         map_row(matrix, row, xs, ys, zs)
@@ -47,7 +47,7 @@ def sample(
                 inside = -EDGE <= x <= w - 1 + EDGE and -EDGE <= y <= h - 1 + EDGE
             if inside:
                 j, i = min(max(int(x), 0), w - 2), min(max(int(y), 0), h - 2)
-                inside = cells[i, j]
+                inside = not masked or cells[i, j]
             valid[k] = inside
             if not inside:
                 values[:, k] = 0

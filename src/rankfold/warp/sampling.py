@@ -22,7 +22,9 @@ class Sampler:
 
     frame: Frame
     coefficients: tuple[Floats, ...]  # each (c, h, w): cubic B-spline coefficients
-    cells: tuple[Bools, ...]  # each (h, w): whether a point between pixel [i, j] and [i+1, j+1] can be known
+    cells: tuple[
+        Bools, ...
+    ]  # each (h, w): whether a point between pixel [i, j] and [i+1, j+1] can be known; empty: all
     names: tuple[str, ...]
     dtype: npt.DTypeLike
     value_range: float  # darkest to brightest, over all sources
@@ -108,7 +110,7 @@ def prepare_source(source: Array, mask: Bools, blur: float) -> tuple[Floats, Boo
     planes = np.where(mask, planes, 0.0)
     if blur > 0.05:  # below that the kernel is a single one to three digits
         planes = np.where(mask, np.stack([smooth(plane, mask, blur) for plane in planes]), 0.0)
-    cells = np.ones_like(mask)
+    cells = np.ones((0, 0), np.bool_)
     if not mask.all():
         nearest = ndimage.distance_transform_edt(~mask, return_distances=False, return_indices=True)
         planes = planes[:, nearest[0], nearest[1]]
