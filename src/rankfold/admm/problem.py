@@ -89,8 +89,8 @@ class Settings:
 
     def growth(self, primal: float, dual: float) -> float:
         """What μ is multiplied by, given both residuals of the last iteration."""
-        if not np.isinf(self.balance) and primal <= self.dual_tol and 10 * dual <= self.dual_tol:
-            return self.finish  # with room to spare: the dual residual rises a little when the penalty grows
+        if not np.isinf(self.balance) and primal <= self.dual_tol and 100 * dual <= self.dual_tol:
+            return self.finish  # far below, so that four digits of what is made of A and E do not move any more
         return self.penalty_growth if dual <= self.balance * primal else 1.0
 
     @property

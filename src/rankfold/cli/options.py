@@ -74,6 +74,14 @@ Surrogate = Annotated[
     typer.Option(help="nuclear or reweighted.", callback=one_of("rank surrogate", lambda: ["nuclear", "reweighted"])),
 ]
 
+Schedule = Annotated[
+    str,
+    typer.Option(
+        help="quick: RASL and robust PCA nearly as good, several times faster.",
+        callback=one_of("schedule", lambda: ["balanced", "quick"]),
+    ),
+]
+
 
 def open_source(
     voice: Voice,

@@ -41,6 +41,7 @@ from rankfold.cli.options import (
     PlanOnly,
     Projector,
     Reduce,
+    Schedule,
     Select,
     Single,
     SkipBad,
@@ -77,6 +78,7 @@ def align(
         ),
     ] = "luminance",
     max_outer: Annotated[int, typer.Option(min=1, help="Linearisations a stage at most.")] = 50,
+    schedule: Schedule = "balanced",
     crop: Annotated[str | None, typer.Option(help="common: cut to what all pictures cover.")] = None,
     reduce: Reduce = None,
     grey: Grey = False,
@@ -128,6 +130,7 @@ def align(
             "n_neighbors": neighbors,
             "rank_surrogate": rank_surrogate,
             "gauge": int(gauge) if gauge.isdecimal() else gauge,
+            "schedule": schedule,
             "channels": channels,
             "max_outer": max_outer,
         }
@@ -193,6 +196,7 @@ def decompose(
     sparsity_weight: Annotated[float, typer.Option(help="Larger keeps more in the clean picture.")] = 1.0,
     rank_surrogate: Surrogate = None,
     tol: Annotated[float, typer.Option(help="Relative residual at which to stop.")] = 1e-5,
+    schedule: Schedule = "balanced",
     reduce: Reduce = None,
     grey: Grey = False,
     skip_bad: SkipBad = False,
@@ -231,9 +235,8 @@ def decompose(
         return
     target = out or run_name(pictures)
     check_apart(pictures, target)
-    options = plain(
-        {"method": method, "sparsity_weight": sparsity_weight, "rank_surrogate": rank_surrogate, "tol": tol}
-    )
+    choices = {"method": method, "sparsity_weight": sparsity_weight, "rank_surrogate": rank_surrogate}
+    options = plain({**choices, "tol": tol, "schedule": schedule})
     config = {"command": repeat_command(ctx), "directory": str(Path.cwd()), "options": options}
     began = time.perf_counter()
     with whole_or_nothing(target, overwrite) as draft, Watcher(voice.silent, ()) as watch:

@@ -26,6 +26,8 @@ def tasks(setting: Setting) -> list[Task]:
         read = cache(partial(read_matrix, matrix, setting))  # once, by the first task that needs it
         for threads in setting.threads:
             for one in table["implementations"]:
+                if threads > 1 and one.get("one_thread"):
+                    continue
                 label = f"{matrix['name']}, {one['name']}, {threads} thread{'s' * (threads > 1)}"
                 found.append((label, partial(_measure, setting, read, matrix, one, there, threads)))
     return found

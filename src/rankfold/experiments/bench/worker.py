@@ -107,12 +107,15 @@ CALLS: dict[str, Callable[[Inputs, dict[str, Any]], Callable[[], Found]]] = {
     "align": align,
     "rasl": rasl,
 }
+OURS = ("decompose", "align")
 
 
-def measure(run: Callable[[], Found], repeats: int, budget: float = np.inf) -> tuple[list[float], Found]:
+def measure(
+    run: Callable[[], Found], repeats: int, budget: float = np.inf, compiles: bool = False
+) -> tuple[list[float], Found]:
     """Run once to compile and to fill caches, then ``repeats`` times; nothing more once ``budget`` seconds are timed.
 
-    A first run that alone takes longer than the budget is the timed one: it has not been compiling all the while.
+    Where nothing ``compiles``, a first run that alone takes longer than the budget is the timed one.
     """
     seconds: list[float] = []
     found: Found = {}
@@ -121,7 +124,7 @@ def measure(run: Callable[[], Found], repeats: int, budget: float = np.inf) -> t
         with contextlib.redirect_stdout(io.StringIO()):
             found = run()
         took = time.perf_counter() - began
-        if repeat or took > budget:
+        if repeat or (took > budget and not compiles):
             seconds.append(took)
         if sum(seconds) > budget:
             break
@@ -151,7 +154,7 @@ def main(name: str, source: str, target: str, repeats: str) -> None:
         given = {key: file[key] for key in file.files}
     options = json.loads(str(given.pop("options")))
     budget = float(options.pop("budget", np.inf))
-    seconds, found = measure(CALLS[name](given, options), int(repeats), budget)
+    seconds, found = measure(CALLS[name](given, options), int(repeats), budget, compiles=name in OURS)
     np.savez(target, seconds=seconds, memory=peak_memory(), **found)
 
 
