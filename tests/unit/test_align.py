@@ -14,7 +14,8 @@ from rankfold.families import inverse, mean, shift
 def test_public_names_and_keywords_are_the_documented_ones():
     expected = (
         "images method family frame init masks sparsity_weight projector n_neighbors rank_surrogate features rescue "
-        "coarse variant channels gauge max_outer outer_tol max_inner inner_tol schedule n_jobs executor observe strict dtype"
+        "coarse variant channels gauge max_outer outer_tol max_inner inner_tol schedule n_jobs executor observe strict "
+        "dtype"
     )
     assert list(inspect.signature(rf.align).parameters) == expected.split()
     assert list(inspect.signature(rf.decompose).parameters)[:2] == ["X", "method"]
