@@ -7,6 +7,7 @@ import json
 import os
 import shutil
 import tempfile
+import tokenize
 import zipfile
 import zlib
 from collections.abc import Iterator, Mapping
@@ -22,7 +23,7 @@ from rankfold.errors import FormatError, InputError, WriteError
 FORMAT = "rankfold-result"
 FORMAT_VERSION = 1
 MARK = ".rankfold"  # in a folder that was written here and holds no result
-DAMAGED = (zipfile.BadZipFile, zlib.error)
+DAMAGED = (zipfile.BadZipFile, zlib.error, SyntaxError, tokenize.TokenError)  # the last two: of a broken array header
 
 
 @contextmanager

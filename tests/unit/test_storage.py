@@ -1,4 +1,5 @@
 import json
+import tokenize
 
 import numpy as np
 import pytest
@@ -45,6 +46,16 @@ def test_no_flipped_byte_gets_through_as_another_error(saved):
         except rf.FormatError:
             noticed += 1
     assert noticed > 0.5 * len(range(0, len(whole), 11))  # the rest is in dates and flags that nobody reads
+
+
+@pytest.mark.parametrize("error", [SyntaxError("never closed"), tokenize.TokenError("EOF")])
+def test_a_broken_array_header_is_damage_too(saved, error, monkeypatch):
+    def load(*_, **__):
+        raise error
+
+    monkeypatch.setattr("numpy.load", load)
+    with pytest.raises(rf.FormatError, match="is damaged or incomplete"):
+        rf.load(saved)
 
 
 def test_what_is_no_result_is_refused(saved, tmp_path):
