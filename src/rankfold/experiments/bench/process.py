@@ -54,9 +54,11 @@ def run_worker(
     repeats: int,
     python: Path | str = sys.executable,
     script: Path | str = worker.__file__,
+    timeout: float | None = None,
 ) -> Outcome:
     """Measure one implementation in a process that has ``threads`` threads for BLAS."""
     limits = declared()
+    patience = timeout or limits["timeout"]
     words = json.dumps({"budget": limits["budget"], **options})
     with tempfile.TemporaryDirectory() as folder:
         source, target = Path(folder) / "input.npz", Path(folder) / "output.npz"
@@ -68,11 +70,11 @@ def run_worker(
                 env=environment(threads),
                 capture_output=True,
                 text=True,
-                timeout=limits["timeout"],
+                timeout=patience,
                 check=False,
             )
         except subprocess.TimeoutExpired:
-            return Outcome(f"given up after {limits['timeout']:.0f} s")
+            return Outcome(f"given up after {patience:.0f} s")
         if done.returncode != 0 or not target.is_file():
             last = (done.stderr.strip().splitlines() or [f"exit code {done.returncode}"])[-1]
             return Outcome(f"failed: {last}")

@@ -56,7 +56,10 @@ def _measure(
         check_ours(one["name"], outcome)
     else:
         row["version"] = there[package]
-        outcome = run_worker(one["call"], {"matrix": X}, options, threads, setting.repeats, setting.peers)
+        limit = one.get("timeout")
+        outcome = run_worker(
+            one["call"], {"matrix": X}, options, threads, setting.repeats, setting.peers, timeout=limit
+        )
     row |= {"shape": list(X.shape), **outcome.figures}
     if outcome.found is not None:
         row["objective"] = objective(X, outcome.found["sparse"], sparsity)
