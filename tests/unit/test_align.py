@@ -1,5 +1,6 @@
 """The public functions: keywords, observers, gauges, stop rules, and every input that must be refused."""
 
+import importlib
 import inspect
 
 import numpy as np
@@ -248,6 +249,26 @@ def test_quick_steps_end_where_exact_ones_do():
     assert quick.objective < 1.001 * exact.objective
     assert len(quick.trace.inner["objective"]) < 0.2 * len(exact.trace.inner["objective"])
     assert np.median(displacements(exact.transforms, quick.transforms, heads.frame.corners)) < 0.2
+
+
+@pytest.mark.filterwarnings("ignore:align. stopped at the iteration limit")
+def test_quick_steps_are_for_rasl_alone_and_single_precision_stays_single(heads, monkeypatch):
+    loop = importlib.import_module("rankfold.align.loop")
+    seen = []
+
+    def solve(problem, settings, executor, observe, outer, near):
+        seen.append((problem.data.dtype, near is not None))
+        return original(problem, settings, executor, observe, outer, near)
+
+    original = loop.solve
+    monkeypatch.setattr(loop, "solve", solve)
+    few = {"frame": heads.frame, "init": heads.start, "max_outer": 2}
+    rf.align(heads.images, "rasl", schedule="quick", **few)
+    assert seen == [(np.float32, False), (np.float32, True)]
+    for method, schedule, dtype in (("meadmm", "quick", np.float64), ("rasl", "balanced", np.float32)):
+        seen.clear()
+        rf.align(heads.images, method, schedule=schedule, dtype=dtype, **few)
+        assert set(seen) == {(np.dtype(dtype), False)}
 
 
 def test_an_unknown_schedule_is_refused(heads):

@@ -148,11 +148,12 @@ def align(
     start = start_transforms(init, stack, grid, family)
     if schedule not in ("balanced", "quick"):
         raise InputError(f"unknown schedule {schedule!r}; choose one of balanced, quick")
-    quick = schedule == "quick"  # an objective of three digits may hesitate once
-    outer = OuterSettings(max_outer, outer_tol, patience=1 + quick, gauge=check_gauge(gauge, len(stack)), quick=quick)
+    quick = schedule == "quick"
     projector = chosen.projector if isinstance(projector, str) and projector == "auto" else projector
     surrogate = chosen.rank_surrogate if rank_surrogate == "auto" else rank_surrogate
     check_variant(variant, projector)
+    held = check_gauge(gauge, len(stack))
+    outer = OuterSettings(max_outer, outer_tol, gauge=held, quick=quick and projector is None)
     inner = Settings(tol=inner_tol, max_iter=max_inner, surrogate=surrogate, variant=variant)
     with executor_for(executor, n_jobs) as run:
         full = prepare(stack, grid, start, dtype, run)

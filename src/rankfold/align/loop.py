@@ -78,10 +78,10 @@ def iterate(
     """
     start = motion.transforms if start is None else start
     corners = sampler.frame.corners
-    precision: npt.DTypeLike = np.float64
-    if settings.quick and inner.convex:
+    quick = settings.quick and inner.convex
+    if quick:
         inner = scheduled(replace(inner, tol=max(inner.tol, QUICK_STEP)), "quick")
-        precision = np.float32
+        settings = replace(settings, patience=settings.patience + 1)  # an objective of three digits may hesitate once
     solution: Solution | None = None
     inner_records: list[InnerRecord] = []
     outer_records: list[OuterRecord] = []
@@ -89,14 +89,14 @@ def iterate(
     for k in range(settings.max_outer):
         local = discretisation(sampler, motion, executor)
         problem = Problem(
-            local.data.astype(precision, copy=False),
+            local.data.astype(np.float32) if quick else local.data,
             sparsity,
             weights_of(local.valid),
-            local.basis.astype(precision, copy=False),
+            local.basis.astype(np.float32) if quick else local.basis,
             units=sampler.value_range / local.norms,
             shape=sampler.row_shape,
         )
-        solution = solve(problem, inner, executor, observe, first + k, solution if settings.quick else None)
+        solution = solve(problem, inner, executor, observe, first + k, solution if quick else None)
         inner_records += solution.records
         if solution.status in (Status.NON_FINITE, Status.STOPPED):
             status, rule = solution.status, "inner loop"
