@@ -23,7 +23,8 @@ from rankfold.errors import FormatError, InputError, WriteError
 FORMAT = "rankfold-result"
 FORMAT_VERSION = 1
 MARK = ".rankfold"  # in a folder that was written here and holds no result
-DAMAGED = (zipfile.BadZipFile, zlib.error, SyntaxError, tokenize.TokenError)  # the last two: of a broken array header
+# what zipfile and NumPy raise on damaged bytes: bad archives, unknown compressions, broken array headers
+DAMAGED = (zipfile.BadZipFile, zlib.error, NotImplementedError, SyntaxError, tokenize.TokenError)
 
 
 @contextmanager
@@ -129,7 +130,7 @@ def read(path: str | Path) -> tuple[str, dict[str, Any], dict[str, npt.NDArray[A
         with (folder / "arrays.npz").open("rb") as file, np.load(file, allow_pickle=False) as stored:
             arrays = {name: stored[name] for name in stored.files}
         return facts.pop("kind"), facts, arrays
-    except (OSError, EOFError, KeyError, TypeError, ValueError, NotImplementedError, *DAMAGED) as error:
+    except (OSError, EOFError, KeyError, TypeError, ValueError, *DAMAGED) as error:
         if isinstance(error, FormatError):
             raise
         raise FormatError(

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from rankfold.errors import FormatError
 from rankfold.io import read_picture
-from rankfold.io.source import natural
+from rankfold.io.source import natural, reading
 
 SESSION = 13
 ASK = "ask Aleix Martinez at the Ohio State University for the AR face database"
@@ -60,12 +60,9 @@ def read_ar(root: str | Path, person: int) -> ArPerson:
 def _from_matlab(path: Path) -> npt.NDArray[Any]:
     """The one array of three dimensions in a MATLAB file, its longest-run axis of 13 or 26 first."""
     from scipy.io import loadmat
-    from scipy.io.matlab import MatReadError
 
-    try:
+    with reading(path, "read as a MATLAB file", "save it as version 5 or 7"):
         content = loadmat(path)
-    except (OSError, ValueError, NotImplementedError, TypeError, MatReadError) as error:
-        raise FormatError(f"{path} cannot be read as a MATLAB file ({error}); save it as version 5 or 7") from error
     arrays = [np.asarray(v) for k, v in content.items() if not k.startswith("__") and np.ndim(v) == 3]
     for array in arrays:
         for axis in (2, 0, 1):  # MATLAB stacks along the third

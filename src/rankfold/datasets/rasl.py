@@ -12,6 +12,7 @@ import numpy.typing as npt
 from rankfold.errors import FormatError
 from rankfold.families import Floats
 from rankfold.io import read_picture
+from rankfold.io.source import reading
 
 PICTURES = (".bmp", ".png", ".jpg", ".jpeg", ".pgm", ".tif", ".tiff")
 
@@ -41,12 +42,9 @@ def read_rasl(folder: str | Path) -> RaslSet:
 def read_points(path: str | Path) -> Floats:
     """Points (k, 2) as 0-based (x, y) from a MATLAB file with a 2 x k matrix ``points``, 1-based."""
     from scipy.io import loadmat
-    from scipy.io.matlab import MatReadError
 
-    try:
+    with reading(path, "read as a MATLAB file", "save it as version 5 or 7"):
         content = loadmat(path)
-    except (OSError, ValueError, NotImplementedError, TypeError, MatReadError) as error:
-        raise FormatError(f"{path} cannot be read as a MATLAB file ({error}); save it as version 5 or 7") from error
     points = np.asarray(content.get("points", np.empty(0)))
     if points.ndim != 2 or points.shape[0] != 2 or not np.isfinite(points.astype(np.float64)).all():
         raise FormatError(
