@@ -64,7 +64,10 @@ def test_where_pixels_are_missing_the_rest_is_still_the_derivative():
 
     def at(step):
         matrices, derivatives = motion.with_parameters(motion.parameters + step).differentials
-        return sampler.differentiate(0, matrices[0], derivatives[0])
+        m = FRAME.height * FRAME.width
+        values, slopes, valid = np.empty(m), np.empty((family.size, m)), np.empty(m, bool)
+        sampler.differentiate(0, matrices[0], derivatives[0], values, slopes, valid)
+        return values, slopes, valid
 
     _, jacobian, valid = at(0)
     assert 0.3 < valid.mean() < 0.9

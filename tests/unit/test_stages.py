@@ -129,6 +129,29 @@ class TestRobustFit:
         expected = [(rows * w) @ rows.T for w in weight]
         np.testing.assert_allclose(Basis.of(rows, 1.0).normal(weight), expected, atol=1e-8)
 
+    def test_single_precision_gives_the_same_cost(self):
+        rows = RNG.standard_normal((50, 8)) @ RNG.standard_normal((8, 900)) / 30
+        rows[:, ::7] += 2 * (RNG.random((50, 129)) < 0.5)
+        valid = RNG.random(rows.shape) < 0.9
+        model = fit_model(rows, rows, valid)
+        cost, single = (model.others(3, dtype).cost(rows[[3, 43]], valid[[3, 43]]) for dtype in (float, np.float32))
+        np.testing.assert_allclose(single, cost, rtol=1e-4)
+
+    def test_groups_share_a_basis_and_leave_nobody_out(self):
+        rows = RNG.standard_normal((410, 20))
+        model = fit_model(rows, rows, np.ones(rows.shape, bool))
+        groups = model.shared()
+        assert sorted(np.concatenate(groups)) == list(range(410))
+        assert all(len(set(model.fold[group])) == 1 for group in groups)
+
+    def test_the_bases_are_the_leading_singular_vectors_of_the_others(self):
+        rows = RNG.standard_normal((9, 5)) @ RNG.standard_normal((5, 70))  # rank 5 of 9
+        model = fit_model(rows, rows, np.ones(rows.shape, bool), rank=3)
+        for i in range(9):
+            expected = np.linalg.svd(np.delete(rows, i, axis=0))[2][:3]
+            basis = model.others(i).rows
+            np.testing.assert_allclose(basis.T @ basis, expected.T @ expected, atol=1e-10)
+
     def test_search_is_wider_after_a_coarse_stage(self):
         assert len(Search.wide(40).angles) > len(Search.near().angles)
         assert Search.wide(40).bound == 24

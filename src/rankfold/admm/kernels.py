@@ -12,12 +12,10 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-from rankfold.sums import dot, sum_absolute, sum_dual, sum_primal, sum_weighted
+from rankfold.sums import PIECE, combine, dot_piece, sum_absolute, sum_dual, sum_primal, sum_weighted
 
 Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
-
-PIECE = 512  # values of a row that are done at a time
 
 
 @njit(cache=True, nogil=True)
@@ -164,7 +162,7 @@ def threshold_row(
                 e[j] = r - y[j]
             total += sum_absolute(e)
         for k in range(Q.shape[1]):
-            products[i, k] += dot(Q[i, k, first:last], y)
+            products[i, k] += dot_piece(Q[i, k, first:last], y)
     return total
 
 
@@ -207,7 +205,7 @@ def multiplier_row(
                 y[j] *= up
         norms[0] += sum_primal(v, a, e)
         norms[1] += sum_dual(y, x, a, up)
-        norms[2] += dot(y, y)
+        norms[2] += dot_piece(y, y)
         if cloned:
             phi = P[i, first:last]
             for j in range(size):
@@ -237,20 +235,3 @@ def move_row(i: int, V: Array, Y: Array, Q: Array, change: Floats, turned: Array
             v[j] += turned[j]
         for j in range(size):
             y[j] += turned[j]
-
-
-@njit(cache=True, nogil=True)
-def combine(weights: Floats, rows: Array, first: int, out: Array) -> None:
-    """Σ_k weights_k rows_k over ``len(out)`` columns from ``first`` on, two rows a loop."""
-    size = len(out)
-    p = rows.shape[0]
-    out[:] = 0
-    for k in range(0, p - 1, 2):
-        a, b = out.dtype.type(weights[k]), out.dtype.type(weights[k + 1])
-        one, two = rows[k, first : first + size], rows[k + 1, first : first + size]
-        for j in range(size):
-            out[j] += a * one[j] + b * two[j]
-    if p % 2:
-        a, one = out.dtype.type(weights[p - 1]), rows[p - 1, first : first + size]
-        for j in range(size):
-            out[j] += a * one[j]

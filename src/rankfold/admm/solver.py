@@ -166,18 +166,19 @@ def _initial_state(
     """Y = D / max(σ_1, max|D|/λ), μ = 1.25/σ_1, E = 0, δ = 0; or E and Y of a solution that is near."""
     for slab in slabs:
         slab.X[...] = slab.V
-    largest = largest_singular_value(reduce(np.add, on_slab.reductions(slabs, executor, "double")))
+    largest = largest_singular_value(reduce(np.add, on_slab.reductions(slabs, executor, "own")))
     peak = max(float(np.abs(slab.V).max()) for slab in slabs)
     mu = settings.penalty_start / largest
     if near is None:
         executor.run(on_slab.start, slabs, max(largest, peak / problem.sparsity), mu)
     else:
         executor.run(on_slab.resume, slabs, near.sparse, near.dual, mu)
-    reductions = on_slab.reductions(slabs, executor, "double")
+    form = form_for(1 / mu, largest)
+    reductions = on_slab.reductions(slabs, executor, form)
     p = 0 if problem.basis is None else problem.basis.shape[1]
     delta, growth = np.zeros((len(problem.data), p)), settings.penalty_growth
     rank = 1 if near is None else near.rank
-    return State(delta, mu, growth, False, largest, reductions, "double", rank, np.zeros(0), None)
+    return State(delta, mu, growth, False, largest, reductions, form, rank, np.zeros(0), None)
 
 
 def _threshold(state: State, threshold: float, surrogate: str) -> Thresholding:

@@ -81,6 +81,7 @@ def iterate(
     quick = settings.quick and inner.convex
     if quick:
         inner = scheduled(replace(inner, tol=max(inner.tol, QUICK_STEP)), "quick")
+        sampler = replace(sampler, dtype=np.float32)  # twice as fast, and a step of three digits does not feel it
         settings = replace(settings, patience=settings.patience + 1)  # an objective of three digits may hesitate once
     solution: Solution | None = None
     inner_records: list[InnerRecord] = []
@@ -89,10 +90,10 @@ def iterate(
     for k in range(settings.max_outer):
         local = discretisation(sampler, motion, executor)
         problem = Problem(
-            local.data.astype(np.float32) if quick else local.data,
+            local.data,
             sparsity,
             weights_of(local.valid),
-            local.basis.astype(np.float32) if quick else local.basis,
+            local.basis,
             units=sampler.value_range / local.norms,
             shape=sampler.row_shape,
         )

@@ -91,13 +91,14 @@ def register(sampler: Sampler, motion: Motion, index: int, parameters: Floats, o
     """Robust Lucas-Kanade of one picture against the basis of the others, from coarse to fine residuals."""
     basis = others.rows
     corners = sampler.frame.corners
-    p = motion.family.size
+    p, m = motion.family.size, basis.shape[1]
+    values, jacobian, valid = np.empty(m, sampler.dtype), np.empty((p, m), sampler.dtype), np.empty(m, np.bool_)
     for factor in ANNEAL:
         scale = factor * others.scale
         for _ in range(STEPS):
             here = _with(motion, index, parameters)
             matrices, derivatives = here.differentials
-            values, jacobian, valid = sampler.differentiate(index, matrices[0], derivatives[0])
+            sampler.differentiate(index, matrices[0], derivatives[0], values, jacobian, valid)
             if 2 * valid.sum() < valid.size:
                 return parameters
             row = np.where(valid, values - 1, 0.0)[None]

@@ -13,6 +13,7 @@ Floats = npt.NDArray[np.float64]
 
 FOLDS = 40  # at most so many bases are made; with more pictures a few are left out together
 ROUNDS = 6  # of the reweighted fit
+GROUP = 8  # pictures of a fold that are fitted at a time
 
 
 @dataclass(frozen=True)
@@ -23,57 +24,69 @@ class Model:
     fold: npt.NDArray[np.int_]  # (n,) which of them is picture i's
     scale: float
 
-    def others(self, index: int) -> Basis:
-        """The basis that picture ``index`` is fitted to."""
-        return Basis.of(self.bases[self.fold[index]], self.scale)
+    def others(self, index: int, dtype: npt.DTypeLike = np.float64) -> Basis:
+        """The basis that picture ``index`` is fitted to, in single precision where no more is needed."""
+        return Basis.of(self.bases[self.fold[index]].astype(dtype, copy=False), self.scale)
+
+    def shared(self) -> list[npt.NDArray[np.int_]]:
+        """Pictures in groups that are fitted to the same basis, not too many in one: their pixels are kept together."""
+        groups = [np.flatnonzero(self.fold == k) for k in range(len(self.bases))]
+        return [group[k : k + GROUP] for group in groups for k in range(0, len(group), GROUP)]
 
 
 @dataclass(frozen=True)
 class Basis:
     """A basis B ready for weighted least squares: B diag(w) B' is linear in w, so its coefficients are kept."""
 
-    rows: Floats  # B, r x m
-    pairs: Floats  # r (r + 1) / 2 x m: products of its rows
+    rows: Array  # B, r x m
+    pairs: Array  # r (r + 1) / 2 x m: products of its rows
     scale: float  # c of an ordinary residual
 
     @classmethod
-    def of(cls, rows: Floats, scale: float) -> Basis:
+    def of(cls, rows: Array, scale: float) -> Basis:
         """Multiply all pairs of rows."""
-        one, other = np.triu_indices(len(rows))
-        return cls(rows, rows[one] * rows[other], scale)
+        r, m = rows.shape
+        pairs, done = np.empty((r * (r + 1) // 2, m), rows.dtype), 0
+        for k in range(r):
+            np.multiply(rows[k], rows[k:], out=pairs[done : done + r - k])
+            done += r - k
+        return cls(rows, pairs, scale)
 
-    def normal(self, weight: Floats) -> Floats:
-        """B diag(w) B' (k, r, r) for weights (k, m), with a small ridge."""
+    def normal(self, weight: Array) -> Floats:
+        """B diag(w) B' (k, r, r) for weights (k, m), with a small ridge, above the rounding of what is summed up."""
         r = len(self.rows)
         matrices = np.empty((len(weight), r, r))
         one, other = np.triu_indices(r)
         matrices[:, one, other] = matrices[:, other, one] = weight @ self.pairs.T
-        return matrices + 1e-9 * np.eye(r)
+        return matrices + max(1e-9, 10 * float(np.finfo(self.rows.dtype).eps)) * np.eye(r)
 
     def residual(
         self, rows: Array, valid: npt.NDArray[np.bool_], rounds: int = ROUNDS, scale: float | None = None
-    ) -> Floats:
+    ) -> Array:
         """Residual (k, m) of rows (k, m) after an iteratively reweighted least-squares fit."""
-        square = (self.scale if scale is None else scale) ** 2
-        rows = rows.astype(np.float64, copy=False)
-        weight = valid.astype(np.float64)
-        residual = rows
-        for _ in range(rounds):
-            right = (weight * rows) @ self.rows.T
-            coefficients = np.linalg.solve(self.normal(weight), right[:, :, None])[:, :, 0]
-            residual = rows - coefficients @ self.rows
-            np.multiply(residual, residual, out=weight)
-            weight += square
-            np.divide(square, weight, out=weight)
-            np.multiply(weight, weight, out=weight)
-            weight *= valid
-        return residual
+        rows = rows.astype(self.rows.dtype, copy=False)
+        return rows - self._fit(rows, valid, rounds, (self.scale if scale is None else scale) ** 2)
 
     def cost(self, rows: Array, valid: npt.NDArray[np.bool_]) -> Floats:
         """Geman-McClure cost (k,) in 0..1 of rows (k, m) over their valid pixels."""
-        residual = self.residual(rows, valid)
-        share = residual**2 / (residual**2 + self.scale**2)
-        return np.asarray((share * valid).sum(axis=1) / np.maximum(valid.sum(axis=1), 1))
+        from rankfold.align.kernels import misfit
+
+        rows, square = rows.astype(self.rows.dtype, copy=False), self.scale**2
+        fitted = self._fit(rows, valid, ROUNDS, square)
+        return np.array([misfit(*one, square) for one in zip(rows, fitted, valid, strict=True)])
+
+    def _fit(self, rows: Array, valid: npt.NDArray[np.bool_], rounds: int, square: float) -> Array:
+        """What the basis makes of rows (k, m): the first time by all valid pixels, then by those that fit."""
+        from rankfold.align.kernels import reweigh
+
+        weight, weighted, fitted = valid.astype(rows.dtype), rows * valid, np.empty_like(rows)
+        for done in range(rounds):
+            if done:
+                reweigh(rows, fitted, valid, square, weight, weighted)
+            right = (weighted @ self.rows.T).astype(np.float64, copy=False)
+            coefficients = np.linalg.solve(self.normal(weight), right[:, :, None])[:, :, 0]
+            np.matmul(coefficients.astype(rows.dtype, copy=False), self.rows, out=fitted)
+        return fitted
 
 
 def fit_model(
@@ -93,8 +106,7 @@ def fit_model(
     folds = min(n, FOLDS)
     fold = np.arange(n) % folds
     A = low_rank.astype(np.float64, copy=False)
-    gram = A @ A.T
-    bases = tuple(_basis(A, gram, np.flatnonzero((fold != k) & good), rank) for k in range(folds))
+    bases = _bases(A, [np.flatnonzero((fold != k) & good) for k in range(folds)], rank)
     residuals = [
         np.abs(data[i] - (data[i] @ bases[fold[i]].T) @ bases[fold[i]])[valid[i]].astype(np.float64) for i in range(n)
     ]
@@ -103,9 +115,24 @@ def fit_model(
     return Model(bases, fold, max(scale, float(np.finfo(np.float64).tiny)))
 
 
-def _basis(A: Floats, gram: Floats, others: npt.NDArray[np.int_], rank: int) -> Floats:
-    """Leading right singular vectors (r, m) of some rows of A, the mean kept in."""
-    values, vectors = np.linalg.eigh(gram[np.ix_(others, others)])
-    keep = np.arange(len(values))[::-1][:rank]
-    keep = keep[values[keep] > 1e-12 * max(values[-1], np.finfo(np.float64).tiny)]
-    return np.asarray((vectors[:, keep] / np.sqrt(values[keep])).T @ A[others])
+def _bases(A: Floats, groups: list[npt.NDArray[np.int_]], rank: int) -> tuple[Floats, ...]:
+    """Leading right singular vectors (r, m) of some rows of A, the mean kept in, for several groups of rows.
+
+    All rows are combinations of the right singular vectors of A, of which there are few: A = U S V'. So for each group
+    only the small matrix of its rows of U S is decomposed.
+    """
+    squares, U = np.linalg.eigh(A @ A.T)
+    U, singular = U[:, alive := _alive(squares)], np.sqrt(squares[alive])
+    V = (U / singular).T @ A
+    found = []
+    for group in groups:
+        rows = U[group] * singular
+        values, vectors = np.linalg.eigh(rows.T @ rows)
+        keep = np.flatnonzero(_alive(values))[::-1][:rank]
+        found.append(np.asarray(vectors[:, keep].T @ V))
+    return tuple(found)
+
+
+def _alive(values: Floats) -> npt.NDArray[np.bool_]:
+    """Eigenvalues, ascending, that are not zero."""
+    return np.asarray(values > 1e-12 * max(values[-1] if len(values) else 0.0, np.finfo(np.float64).tiny))

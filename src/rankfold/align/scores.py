@@ -7,6 +7,7 @@ near 0 it sits tight, near 1 its place means nothing. (How far a picture moved f
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -38,18 +39,25 @@ def place_scores(
     ``data`` and ``low_rank`` are unit-norm rows, or, with an ``offset``, the sampler's values less that offset.
     """
     model = fit_model(data, low_rank, valid)
+    sampler = replace(sampler, dtype=np.float32)  # a score is a matter of two digits
     moves = [shift(SHIFT * direction) for direction in DIRECTIONS]
 
-    def one(index: int) -> float:
+    def here_and_away(index: int) -> tuple[Array, npt.NDArray[np.bool_]]:
         samples = [sampler.sample(index, transforms[index] @ move) for move in moves]
         seen = np.stack([valid[index], *(np.tile(ok, len(values)) for values, _, ok in samples)])
         moved = [_unit(v.ravel()) if offset is None else v.ravel() - offset for v, _, _ in samples]
-        rows = np.where(seen, np.stack([data[index], *moved]), 0.0)
-        cost = model.others(index).cost(rows, seen)
-        away = float(cost[1:].mean())
-        return float(cost[0]) / away if away > 0 else 1.0
+        return np.where(seen, np.stack([data[index], *moved], dtype=np.float32), np.float32(0)), seen
 
-    return np.array(executor.run(one, range(len(data))))
+    def score(group: npt.NDArray[np.int_]) -> Floats:
+        rows, seen = (np.concatenate(part) for part in zip(*map(here_and_away, group), strict=True))
+        cost = model.others(group[0], np.float32).cost(rows, seen).reshape(len(group), -1)
+        away = cost[:, 1:].mean(axis=1)
+        return np.where(away > 0, cost[:, 0] / np.where(away > 0, away, 1.0), 1.0)
+
+    scores, groups = np.empty(len(data)), model.shared()
+    for group, values in zip(groups, executor.run(score, groups), strict=True):
+        scores[group] = values
+    return scores
 
 
 def _unit(row: Array) -> Array:

@@ -204,8 +204,11 @@ def feature_model(job: Job, transforms: Floats, rank: int | None = None) -> tupl
     rows, low_rank, valid = feature_rows(job, transforms)
 
     def costs(model: Model) -> Floats:
-        each = job.executor.run(lambda i: model.others(i).cost(rows[i : i + 1], valid[i : i + 1])[0], range(len(rows)))
-        return np.array(each)
+        found, groups = np.empty(len(rows)), model.shared()
+        each = job.executor.run(lambda group: model.others(group[0]).cost(rows[group], valid[group]), groups)
+        for group, values in zip(groups, each, strict=True):
+            found[group] = values
+        return found
 
     model = fit_model(rows, low_rank, valid, rank=rank)
     cost = costs(model)

@@ -8,18 +8,17 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-from rankfold.sums import dot
+from rankfold.sums import FREE, PIECE, combine, dot
 
 Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
 
-PIECE = 512  # values of a row that are recombined at a time
 EDGE = 1e-6  # px: how far outside the outermost pixel centre rounding may put a point that is on it
 
 
 @njit(cache=True, nogil=True)
 def sample(
-    coefficients: Floats,
+    planes: Floats,
     cells: npt.NDArray[np.bool_],
     matrix: Floats,
     height: int,
@@ -28,56 +27,51 @@ def sample(
     gradient: Array,
     valid: npt.NDArray[np.bool_],
 ) -> None:
-    """Evaluate the spline with ``coefficients`` (c, h, w) at T(x, y) for the grid (height, width).
+    """Evaluate the spline with coefficients ``planes`` (c, h + 2, w + 2) at T(x, y) for the grid (height, width).
 
-    Writes ``values`` (c, m), ``gradient`` (c, 2, m) with respect to source x and y (skipped if it is empty) and
-    ``valid`` (m,). ``cells`` (h, w) says where all pixels that a point of the cell depends on may be used; empty,
-    everywhere. Missing pixels get zeros.
+    The coefficients of the picture have one more around them, mirrored. Writes ``values`` (c, m), ``gradient``
+    (c, 2, m) with respect to source x and y (skipped if it is empty) and ``valid`` (m,). ``cells`` (h + 2, w + 2) says
+    where all pixels that a point of the cell depends on may be used; empty, everywhere. Missing pixels get zeros.
+
+    A few rows of the grid are done at a time, in loops of one kind of work each: the compiler vectorises all but the
+    last, in which the four columns of a cell are added up side by side.
     """
-    channels, h, w = coefficients.shape
-    derive, masked = gradient.size > 0, cells.size > 0
-    xs, ys, zs = np.empty(width), np.empty(width), np.empty(width)
-    for row in range(height):
-        map_row(matrix, row, xs, ys, zs)
-        for column in range(width):
-            k = row * width + column
-            x, y = xs[column], ys[column]
-            inside = zs[column] > 0  # behind a homography's horizon there is no picture
-            if inside:
-                inside = -EDGE <= x <= w - 1 + EDGE and -EDGE <= y <= h - 1 + EDGE
-            if inside:
-                j, i = min(max(int(x), 0), w - 2), min(max(int(y), 0), h - 2)
-                inside = not masked or cells[i, j]
-            valid[k] = inside
-            if not inside:
-                values[:, k] = 0
-                if derive:
-                    gradient[:, :, k] = 0
+    channels, h, w = len(planes), planes.shape[1] - 2, planes.shape[2] - 2
+    derive, stride = gradient.size > 0, np.uint64(w + 2)
+    together = min(max(PIECE // width, 1), height) * width
+    places = np.empty((3, together))
+    wx, wy, dx, dy = np.empty((4, together)), np.empty((4, together)), np.empty((4, together)), np.empty((4, together))
+    corners = np.empty(together, np.uint64)
+    for first in range(0, height * width, together):
+        size = min(together, height * width - first)
+        here = slice(first, first + size)
+        xs, ys, zs, seen = places[0, :size], places[1, :size], places[2, :size], valid[here]
+        for k in range(0, size, width):
+            map_row(matrix, (first + k) // width, xs[k : k + width], ys[k : k + width], zs[k : k + width])
+        find_cells(xs, ys, zs, h, w, corners, seen)
+        if cells.size > 0:
+            known = cells.ravel()
+            for k in range(size):
+                seen[k] &= known[corners[k]]
+        weights(xs, wx)
+        weights(ys, wy)
+        if derive:
+            slopes(xs, dx)
+            slopes(ys, dy)
+        for c in range(channels):
+            plane, to = planes[c].ravel(), values[c, here]
+            if not derive:
+                for k in range(size):
+                    share = 1.0 if seen[k] else 0.0
+                    to[k] = across(down(plane, corners[k], stride, wy, k), wx, k) * share
                 continue
-            # unsigned, or every access would ask whether the index counts from the end
-            columns = np.uint64(mirror(j - 1, w)), np.uint64(j), np.uint64(j + 1), np.uint64(mirror(j + 2, w))
-            top, up = np.uint64(mirror(i - 1, h)), np.uint64(i)
-            down, bottom = np.uint64(i + 1), np.uint64(mirror(i + 2, h))
-            wx, wy = weights(x - j), weights(y - i)
-            for c in range(channels):
-                plane = coefficients[c]
-                lines = (
-                    line(plane, top, columns, wx),
-                    line(plane, up, columns, wx),
-                    line(plane, down, columns, wx),
-                    line(plane, bottom, columns, wx),
-                )
-                values[c, k] = across(lines, wy)
-                if derive:
-                    dx, dy = slopes(x - j), slopes(y - i)
-                    tilts = (
-                        line(plane, top, columns, dx),
-                        line(plane, up, columns, dx),
-                        line(plane, down, columns, dx),
-                        line(plane, bottom, columns, dx),
-                    )
-                    gradient[c, 0, k] = across(tilts, wy)
-                    gradient[c, 1, k] = across(lines, dy)
+            along, below = gradient[c, 0, here], gradient[c, 1, here]
+            for k in range(size):
+                share = 1.0 if seen[k] else 0.0
+                lines, tilts = down(plane, corners[k], stride, wy, k), down(plane, corners[k], stride, dy, k)
+                to[k] = across(lines, wx, k) * share
+                along[k] = across(lines, dx, k) * share
+                below[k] = across(tilts, wx, k) * share
 
 
 @njit(cache=True, nogil=True)
@@ -123,48 +117,81 @@ def map_row(matrix: Floats, row: int, xs: Floats, ys: Floats, zs: Floats) -> Non
         ys[column] = (b * column + y) * over
 
 
+@njit(cache=True, nogil=True)
+def find_cells(xs: Floats, ys: Floats, zs: Floats, h: int, w: int, corners: Array, seen: npt.NDArray[np.bool_]) -> None:
+    """Where in a flat plane the sixteen coefficients of each point begin, its place (xs, ys) in its cell, and validity.
+
+    Behind a homography's horizon there is no picture, nor outside the outermost pixel centres.
+    """
+    for k in range(len(xs)):
+        x, y = xs[k], ys[k]
+        inside = (zs[k] > 0) & (x >= -EDGE) & (x <= w - 1 + EDGE) & (y >= -EDGE) & (y <= h - 1 + EDGE)
+        seen[k] = inside
+        x, y = max(x, 0.0) if inside else 0.0, max(y, 0.0) if inside else 0.0
+        j, i = min(int(x), w - 2), min(int(y), h - 2)
+        corners[k] = i * (w + 2) + j
+        xs[k], ys[k] = x - j, y - i
+
+
+@njit(cache=True, nogil=True)
+def weights(ts: Floats, out: Floats) -> None:
+    """Weights (4, m) of the four cubic B-splines that reach the points t in [0, 1] of a cell."""
+    one, two, three, four = out[0], out[1], out[2], out[3]
+    for k in range(len(ts)):
+        t = ts[k]
+        s = 1.0 - t
+        one[k] = s * s * s * (1 / 6)
+    for k in range(len(ts)):
+        t = ts[k]
+        two[k] = 2 / 3 - t * t * (1 - t / 2)
+    for k in range(len(ts)):
+        s = 1.0 - ts[k]
+        three[k] = 2 / 3 - s * s * (1 - s / 2)
+    for k in range(len(ts)):
+        t = ts[k]
+        four[k] = t * t * t * (1 / 6)
+
+
+@njit(cache=True, nogil=True)
+def slopes(ts: Floats, out: Floats) -> None:
+    """Their derivatives."""
+    one, two, three, four = out[0], out[1], out[2], out[3]
+    for k in range(len(ts)):
+        s = 1.0 - ts[k]
+        one[k] = -s * s / 2
+    for k in range(len(ts)):
+        t = ts[k]
+        two[k] = t * (1.5 * t - 2)
+    for k in range(len(ts)):
+        s = 1.0 - ts[k]
+        three[k] = s * (2 - 1.5 * s)
+    for k in range(len(ts)):
+        t = ts[k]
+        four[k] = t * t / 2
+
+
 @njit(cache=True, nogil=True, inline="always")
-def line(plane: Floats, row: Any, columns: Any, weight: Any) -> Any:
-    """Four coefficients of a row, weighted."""
+def down(plane: Floats, corner: Any, stride: Any, weight: Floats, k: int) -> Any:
+    """The four columns of the cell at ``corner``, each weighted along y. Unsigned: no index counts from the end."""
+    a, b, c, d = weight[0, k], weight[1, k], weight[2, k], weight[3, k]
+    top, up = corner, corner + stride
+    low, bottom = up + stride, up + stride + stride
+    one, two, three = np.uint64(1), np.uint64(2), np.uint64(3)
     return (
-        weight[0] * plane[row, columns[0]]
-        + weight[1] * plane[row, columns[1]]
-        + weight[2] * plane[row, columns[2]]
-        + weight[3] * plane[row, columns[3]]
+        a * plane[top] + b * plane[up] + c * plane[low] + d * plane[bottom],
+        a * plane[top + one] + b * plane[up + one] + c * plane[low + one] + d * plane[bottom + one],
+        a * plane[top + two] + b * plane[up + two] + c * plane[low + two] + d * plane[bottom + two],
+        a * plane[top + three] + b * plane[up + three] + c * plane[low + three] + d * plane[bottom + three],
     )
 
 
 @njit(cache=True, nogil=True, inline="always")
-def across(lines: Any, weight: Any) -> Any:
-    """Four lines, weighted."""
-    return weight[0] * lines[0] + weight[1] * lines[1] + weight[2] * lines[2] + weight[3] * lines[3]
+def across(lines: Any, weight: Floats, k: int) -> Any:
+    """Four columns, weighted along x."""
+    return weight[0, k] * lines[0] + weight[1, k] * lines[1] + weight[2, k] * lines[2] + weight[3, k] * lines[3]
 
 
-@njit(cache=True, nogil=True, inline="always")
-def weights(t: float) -> tuple[float, float, float, float]:
-    """Weights of the four cubic B-splines that reach the point t in [0, 1] of a cell."""
-    s = 1.0 - t
-    return s * s * s * (1 / 6), 2 / 3 - t * t * (1 - t / 2), 2 / 3 - s * s * (1 - s / 2), t * t * t * (1 / 6)
-
-
-@njit(cache=True, nogil=True, inline="always")
-def slopes(t: float) -> tuple[float, float, float, float]:
-    """Their derivatives."""
-    s = 1.0 - t
-    return -s * s / 2, t * (1.5 * t - 2), s * (2 - 1.5 * s), t * t / 2
-
-
-@njit(cache=True, nogil=True, inline="always")
-def mirror(index: int, size: int) -> int:
-    """Reflect about the first and last coefficient: the end condition under which the coefficients were found."""
-    if index < 0:
-        return -index
-    if index >= size:
-        return 2 * (size - 1) - index
-    return index
-
-
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, fastmath=FREE)
 def compare(trial: Array, seen: npt.NDArray[np.bool_], row: Array, valid: npt.NDArray[np.bool_], target: Array) -> Any:
     """L1 distance of a row and of a trial from a target, over the pixels that both of them see.
 
@@ -174,20 +201,23 @@ def compare(trial: Array, seen: npt.NDArray[np.bool_], row: Array, valid: npt.ND
     channels, m = trial.shape
     count, size, norm = 0, 0.0, 0.0
     for c in range(channels):
+        pixels, old, known = trial[c], row[c * m : (c + 1) * m], valid[c * m : (c + 1) * m]
         for j in range(m):
-            if seen[j] and valid[c * m + j]:
-                count += 1
-                size += trial[c, j] * trial[c, j]
-                norm += row[c * m + j] * row[c * m + j]
+            both = seen[j] & known[j]
+            count += both
+            size += pixels[j] * pixels[j] * both
+            norm += old[j] * old[j] * both
     if size == 0:
         return 0.0, np.inf, count
     scale = np.sqrt(norm / size)
     before, after = 0.0, 0.0
     for c in range(channels):
+        pixels, old, known = trial[c], row[c * m : (c + 1) * m], valid[c * m : (c + 1) * m]
+        goal = target[c * m : (c + 1) * m]
         for j in range(m):
-            if seen[j] and valid[c * m + j]:
-                before += abs(row[c * m + j] - target[c * m + j])
-                after += abs(trial[c, j] * scale - target[c * m + j])
+            both = seen[j] & known[j]
+            before += abs(old[j] - goal[j]) * both
+            after += abs(pixels[j] * scale - goal[j]) * both
     return before, after, count
 
 
@@ -222,12 +252,7 @@ def recombine(matrix: Floats, rows: Array) -> None:
         for k in range(p):
             old[k, :size] = rows[k, first : first + size]
         for k in range(p):
-            to = rows[k, first : first + size]
-            to[:] = 0
-            for l in range(p):
-                weight, source = rows.dtype.type(matrix[k, l]), old[l, :size]
-                for j in range(size):
-                    to[j] += weight * source[j]
+            combine(matrix[k], old, 0, rows[k, first : first + size])
 
 
 @njit(cache=True, nogil=True)

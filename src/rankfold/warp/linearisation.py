@@ -97,7 +97,7 @@ def linearise(sampler: Sampler, motion: Motion, executor: Executor | None = None
     basis = np.empty((len(sampler), motion.family.size, m), sampler.dtype)
 
     def one(i: int) -> float:
-        data[i], basis[i], valid[i] = sampler.differentiate(i, matrices[i], derivatives[i])
+        sampler.differentiate(i, matrices[i], derivatives[i], data[i], basis[i], valid[i])
         norm = _norm(data[i], sampler, i)
         normalise(data[i], basis[i], norm)
         return norm
@@ -143,8 +143,11 @@ def orthonormalise(J: Array, reach: Floats, executor: Executor | None = None) ->
     good = s > np.maximum(DEGENERATE * s[:, -1:], max(FLAT, noise))
     T = U.swapaxes(1, 2) * np.where(good, 1 / np.where(good, s, 1.0), 0.0)[:, :, None] / reach[:, None]
     run.run(lambda i: apply(i, T), range(n))
-    correction = np.linalg.inv(np.linalg.cholesky(products + np.where(good, 0.0, 1.0)[:, :, None] * np.eye(p)))
-    run.run(lambda i: recombine(correction[i], J[i]), range(n))
+    products += np.where(good, 0.0, 1.0)[:, :, None] * np.eye(p)
+    correction = np.linalg.inv(np.linalg.cholesky(products))
+    worth = np.abs(products - np.eye(p)).max(axis=(1, 2)) > noise  # single precision has no room for a second time
+    correction[~worth] = np.eye(p)
+    run.run(lambda i: recombine(correction[i], J[i]), [int(i) for i in np.flatnonzero(worth)])
     return np.asarray((correction @ T).swapaxes(1, 2))
 
 

@@ -21,10 +21,8 @@ class Sampler:
     """Sources ready to be sampled on a frame. A row has (channels, height, width) values, flattened."""
 
     frame: Frame
-    coefficients: tuple[Floats, ...]  # each (c, h, w): cubic B-spline coefficients
-    cells: tuple[
-        Bools, ...
-    ]  # each (h, w): whether a point between pixel [i, j] and [i+1, j+1] can be known; empty: all
+    planes: tuple[Floats, ...]  # each (c, h + 2, w + 2): cubic B-spline coefficients, mirrored beyond the edge
+    cells: tuple[Bools, ...]  # each (h + 2, w + 2): are points between [i, j] and [i+1, j+1] known? empty: all are
     names: tuple[str, ...]
     dtype: npt.DTypeLike
     value_range: float  # darkest to brightest, over all sources
@@ -32,41 +30,44 @@ class Sampler:
     @property
     def row_shape(self) -> tuple[int, int, int]:
         """(channels, height, width) of a row."""
-        return len(self.coefficients[0]), *self.frame.shape
+        return len(self.planes[0]), *self.frame.shape
 
     def __len__(self) -> int:
         """Number of sources."""
-        return len(self.coefficients)
+        return len(self.planes)
 
     def sample(self, index: int, matrix: Floats, with_gradient: bool = False) -> tuple[Array, Array, Bools]:
         """Values (c, m), gradient (c, 2, m) in source x and y (empty unless asked for) and validity (m,)."""
-        from rankfold.warp.kernels import sample
-
-        channels, m = len(self.coefficients[index]), self.frame.height * self.frame.width
+        channels, m = len(self.planes[index]), self.frame.height * self.frame.width
         values = np.empty((channels, m), self.dtype)
         gradient = np.empty((channels, 2, m) if with_gradient else (0, 2, m), self.dtype)
-        valid = np.empty(m, np.bool_)
-        sample(
-            self.coefficients[index],
-            self.cells[index],
-            np.ascontiguousarray(matrix, dtype=np.float64),
-            self.frame.height,
-            self.frame.width,
-            values,
-            gradient,
-            valid,
-        )
-        return values, gradient, valid
+        return values, gradient, self._sample(index, matrix, values, gradient)
 
-    def differentiate(self, index: int, matrix: Floats, derivative: Floats) -> tuple[Array, Array, Bools]:
-        """Values (c m,), their derivative (p, c m) given that (p, 3, 3) of the matrix, and validity (c m,)."""
+    def _sample(self, index: int, matrix: Floats, values: Array, gradient: Array) -> Bools:
+        """Fill values and gradient, return the validity."""
+        from rankfold.warp.kernels import sample
+
+        planes, cells, (height, width) = self.planes[index], self.cells[index], self.frame.shape
+        valid = np.empty(height * width, np.bool_)
+        matrix = np.ascontiguousarray(matrix, dtype=np.float64)
+        sample(planes, cells, matrix, height, width, values, gradient, valid)
+        return valid
+
+    def differentiate(
+        self, index: int, matrix: Floats, derivative: Floats, values: Array, slopes: Array, valid: Bools
+    ) -> None:
+        """Fill ``values`` (c m,), their ``slopes`` (p, c m) and ``valid`` (c m,).
+
+        ``derivative`` (p, 3, 3) is that of the matrix by the parameters.
+        """
         from rankfold.warp.kernels import chain
 
-        values, gradient, valid = self.sample(index, matrix, with_gradient=True)
-        out = np.empty((len(derivative), *values.shape), self.dtype)
+        channels, (height, width) = len(self.planes[index]), self.frame.shape
+        gradient = np.empty((channels, 2, height * width), self.dtype)
+        seen = self._sample(index, matrix, values.reshape(channels, -1), gradient)
+        valid.reshape(channels, -1)[:] = seen
         matrix, derivative = (np.ascontiguousarray(a, dtype=np.float64) for a in (matrix, derivative))
-        chain(gradient, matrix, derivative, self.frame.height, self.frame.width, out)
-        return values.ravel(), out.reshape(len(derivative), -1), np.tile(valid, len(values))
+        chain(gradient, matrix, derivative, height, width, slopes.reshape(len(slopes), channels, -1))
 
 
 def prepare(
@@ -88,8 +89,8 @@ def prepare(
         return prepare_source(stack.sources[index], stack.masks[index], sigma)
 
     parts = (executor or Serial()).run(one, range(len(stack)))
-    coefficients, cells = tuple(p[0] for p in parts), tuple(p[1] for p in parts)
-    return Sampler(frame, coefficients, cells, stack.names, dtype, stack.value_range)
+    planes, cells = tuple(p[0] for p in parts), tuple(p[1] for p in parts)
+    return Sampler(frame, planes, cells, stack.names, dtype, stack.value_range)
 
 
 def source_pixels_per_pixel(matrix: Floats, frame: Frame) -> float:
@@ -98,7 +99,7 @@ def source_pixels_per_pixel(matrix: Floats, frame: Frame) -> float:
 
 
 def prepare_source(source: Array, mask: Bools, blur: float) -> tuple[Floats, Bools]:
-    """Spline coefficients (c, h, w) of one source and the cells that can be known.
+    """Spline coefficients (c, h + 2, w + 2) of one source, mirrored by one, and the cells that can be known.
 
     The blur is normalised by the blurred mask: beyond the edge and under the mask there is nothing, not zeros.
     Missing pixels then get the nearest value, only so that the spline exists: no valid point depends on them
@@ -116,5 +117,6 @@ def prepare_source(source: Array, mask: Bools, blur: float) -> tuple[Floats, Boo
         planes = planes[:, nearest[0], nearest[1]]
         # rows i-1 .. i+2 and columns j-1 .. j+2 all valid, beyond the edge nothing to ask for
         cells = ndimage.minimum_filter(mask, size=4, origin=-1, mode="constant", cval=True)
+        cells = np.pad(cells, (0, 2))
     coefficients = np.stack([ndimage.spline_filter(plane, order=3, mode="mirror") for plane in planes])
-    return np.ascontiguousarray(coefficients), cells
+    return np.pad(coefficients, ((0, 0), (1, 1), (1, 1)), mode="reflect"), cells
