@@ -75,18 +75,63 @@ def sum_dual(y: Array, x: Array, a: Array, mu: float) -> Any:
     return total
 
 
+@njit(cache=True, nogil=True, fastmath=FREE)
+def dot_four(a: Array, b: Array, c: Array, d: Array, y: Array) -> Any:
+    """Four dot products with the same y, which is loaded once."""
+    zero = y.dtype.type(0)
+    s, t, u, v = zero, zero, zero, zero
+    for j in range(len(y)):
+        s += a[j] * y[j]
+        t += b[j] * y[j]
+        u += c[j] * y[j]
+        v += d[j] * y[j]
+    return s, t, u, v
+
+
 @njit(cache=True, nogil=True)
-def combine(weights: Array, rows: Array, first: int, out: Array) -> None:
-    """Σ_k weights_k rows_k over ``len(out)`` columns from ``first`` on, two rows a loop: it writes half as often."""
-    size = len(out)
-    p = rows.shape[0]
-    out[:] = 0
-    for k in range(0, p - 1, 2):
-        a, b = out.dtype.type(weights[k]), out.dtype.type(weights[k + 1])
-        one, two = rows[k, first : first + size], rows[k + 1, first : first + size]
+def dots(rows: Array, chosen: Array, first: int, y: Array, out: Array) -> None:
+    """out_k += Σ rows_k y for the ``chosen`` rows, from column ``first`` on: of a piece."""
+    p, last = len(chosen), first + len(y)
+    for k in range(0, p - 3, 4):
+        s, t, u, v = dot_four(
+            rows[chosen[k], first:last],
+            rows[chosen[k + 1], first:last],
+            rows[chosen[k + 2], first:last],
+            rows[chosen[k + 3], first:last],
+            y,
+        )
+        out[k] += s
+        out[k + 1] += t
+        out[k + 2] += u
+        out[k + 3] += v
+    for k in range(p - p % 4, p):
+        out[k] += dot_piece(rows[chosen[k], first:last], y)
+
+
+@njit(cache=True, nogil=True)
+def combine(weights: Array, rows: Array, chosen: Array, first: int, out: Array) -> None:
+    """Σ_k weights_k rows_k for the ``chosen`` rows, from column ``first`` on; four rows a loop, to write less often."""
+    p, size, last = len(chosen), len(out), first + len(out)
+    kind = out.dtype.type
+    if p < 4:
+        out[:] = 0
+    for k in range(0, p - 3, 4):
+        one, two = rows[chosen[k], first:last], rows[chosen[k + 1], first:last]
+        three, four = rows[chosen[k + 2], first:last], rows[chosen[k + 3], first:last]
+        a, b, c, d = kind(weights[k]), kind(weights[k + 1]), kind(weights[k + 2]), kind(weights[k + 3])
+        if k == 0:
+            for j in range(size):
+                out[j] = a * one[j] + b * two[j] + c * three[j] + d * four[j]
+        else:
+            for j in range(size):
+                out[j] += a * one[j] + b * two[j] + c * three[j] + d * four[j]
+    k = p - p % 4
+    if p % 4 >= 2:
+        one, two = rows[chosen[k], first:last], rows[chosen[k + 1], first:last]
+        a, b = kind(weights[k]), kind(weights[k + 1])
         for j in range(size):
             out[j] += a * one[j] + b * two[j]
     if p % 2:
-        a, one = out.dtype.type(weights[p - 1]), rows[p - 1, first : first + size]
+        one, a = rows[chosen[p - 1], first:last], kind(weights[p - 1])
         for j in range(size):
             out[j] += a * one[j]

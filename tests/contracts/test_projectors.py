@@ -9,7 +9,7 @@ import rankfold as rf
 from rankfold.executors import Serial, Threads
 from rankfold.manifold import PROJECTORS, Context, estimate_dimension, get_projector
 from rankfold.manifold.embedding import Average, Regression
-from rankfold.manifold.kernels import inliers
+from rankfold.manifold.kernels import find, inliers, room_for
 from rankfold.manifold.neighbours import geodesic_neighbours, geodesics, unit_distances
 
 RNG = np.random.default_rng(0)
@@ -170,6 +170,14 @@ class TestRegression:
         with Threads(3) as executor:
             np.testing.assert_array_equal(Regression()(context_of(A, executor=executor)), one)
 
+    @pytest.mark.parametrize("size", [1, 7, 8, 29, 64])
+    @pytest.mark.parametrize("share", [0.0, 0.1, 0.9, 1.0])
+    def test_flags_are_found_eight_at_a_time(self, size, share):
+        flags, out = (RNG.random(size) < share).astype(np.uint8), np.empty(size, np.int64)
+        for sought in (0, 1):
+            count = find(flags, sought, out)
+            np.testing.assert_array_equal(out[:count], np.flatnonzero(flags == sought))
+
     def test_the_vote_of_the_window_agrees_with_a_box_filter(self):
         from scipy.ndimage import uniform_filter
 
@@ -177,8 +185,8 @@ class TestRegression:
             m = int(np.prod(shape))
             E = (RNG.random(m) < 0.4) * 1.0
             for window in (1, 3, 5):
-                out = np.empty(m)
-                inliers(E, np.zeros(0, bool), 0.5, window, shape, out)
+                out = np.empty(m, np.uint8)
+                inliers(E, np.zeros(0, bool), 0.5, window, shape, out, room_for(window, shape))
                 share = uniform_filter(E.reshape(shape), size=(1, window, window), mode="nearest")
                 np.testing.assert_array_equal(out.reshape(shape), share < 0.5 - 1e-9)
 

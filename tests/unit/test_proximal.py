@@ -36,14 +36,15 @@ def operator(svt):
 
 @pytest.mark.parametrize("expected_rank", [None, 1])
 @pytest.mark.parametrize("t", [0.5, 1e-2, 1e-4, 2 * GRAM_LIMIT])
-def test_the_gram_form_is_the_svd_to_ten_digits_where_it_is_used(t, expected_rank):
+def test_the_gram_form_is_the_svd_to_nine_digits_where_it_is_used(t, expected_rank):
     assert form_for(t, 1.0) != "triangle"
     X = graded(1e8)
     svt = threshold_gram(sum(in_slabs(X, "double")), t, expected=expected_rank)
     expected, values = full_svd(X, t)
-    assert np.linalg.norm(operator(svt) @ X - expected) < 2e-10
+    assert np.linalg.norm(operator(svt) @ X - expected) < 1e-9
     assert len(svt.singular_values) == len(values)
-    np.testing.assert_allclose(svt.singular_values, values, atol=2e-10)
+    np.testing.assert_allclose(svt.singular_values, values, atol=1e-9)
+    np.testing.assert_allclose(svt.singular_values, values, atol=0.01 * t)
     assert svt.largest == pytest.approx(1, abs=1e-12)
 
 

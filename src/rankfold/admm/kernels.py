@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-from rankfold.sums import PIECE, combine, dot_piece, sum_absolute, sum_dual, sum_primal, sum_weighted
+from rankfold.sums import PIECE, combine, dot_piece, dots, sum_absolute, sum_dual, sum_primal, sum_weighted
 
 Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
@@ -136,6 +136,7 @@ def threshold_row(
     t, pull = X.dtype.type(threshold), X.dtype.type(beta)
     stay, down = X.dtype.type(1 - relaxation), X.dtype.type(1 / mu)
     weighted, cloned, relaxed = W.size > 0, P.size > 0, relaxation != 1.0
+    every = np.arange(Q.shape[1])
     total = 0.0
     products[i] = 0
     for first in range(0, m, PIECE):
@@ -161,8 +162,7 @@ def threshold_row(
                 y[j] = min(max(r, -t), t)
                 e[j] = r - y[j]
             total += sum_absolute(e)
-        for k in range(Q.shape[1]):
-            products[i, k] += dot_piece(Q[i, k, first:last], y)
+        dots(Q[i], every, first, y, products[i])
     return total
 
 
@@ -189,13 +189,14 @@ def multiplier_row(
     moving, cloned = change.size > 0, P.size > 0
     pull, share = V.dtype.type(beta), V.dtype.type(1 / (1 + beta))
     up, down = V.dtype.type(mu), V.dtype.type(1 / mu_next)
+    every = np.arange(Q.shape[1])
     for first in range(0, m, PIECE):
         last = min(first + PIECE, m)
         size = last - first
         v, a, e = V[i, first:last], A[i, first:last], E[i, first:last]
         y, x, after = Y[i, first:last], X[i, first:last], following[i, first:last]
         if moving:
-            combine(change[i], Q[i], first, turned[:size])
+            combine(change[i], Q[i], every, first, turned[:size])
             for j in range(size):
                 v[j] += turned[j]
             for j in range(size):
@@ -226,10 +227,10 @@ def add_motion(V: Array, Y: Array, Q: Array, change: Floats) -> None:
 @njit(cache=True, nogil=True)
 def move_row(i: int, V: Array, Y: Array, Q: Array, change: Floats, turned: Array) -> None:
     """One row of :func:`add_motion`."""
-    m = V.shape[1]
+    m, every = V.shape[1], np.arange(Q.shape[1])
     for first in range(0, m, PIECE):
         size = min(first + PIECE, m) - first
-        combine(change[i], Q[i], first, turned[:size])
+        combine(change[i], Q[i], every, first, turned[:size])
         v, y = V[i, first : first + size], Y[i, first : first + size]
         for j in range(size):
             v[j] += turned[j]

@@ -9,10 +9,10 @@ eigenvalue is off by about ε σ_1², hence a singular value near the threshold 
 Triangle R of X' = Q R (the precise one): a QR factorisation of every slab, of their stacked triangles, and the full SVD
 of the last triangle. Backward stable, like an SVD of X itself, at about twice the cost of the Gram form.
 
-``form_for`` chooses: the Gram form as long as the threshold is above 1e-6 σ_1, where its error in a singular value is
-below 1e-10 σ_1 and below 1e-4 of the threshold itself. Data in single precision are multiplied as they are as long as
-the threshold is above 3e-3 σ_1 (an error of 0.3 % of it at most; the sum over slabs is in double precision), and are
-converted first below that.
+``form_for`` chooses: the Gram form as long as the threshold is above 1e-7 σ_1, where its error in a singular value is
+below 1e-9 σ_1 and below 1 % of the threshold itself: a thousandth of what a run to tolerance 1e-6 leaves open. Data in
+single precision are multiplied as they are as long as the threshold is above 3e-3 σ_1 (an error of 0.3 % of it at most;
+the sum over slabs is in double precision), and are converted first below that.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Floats = npt.NDArray[np.float64]
 THIN = 2.2  # two thin products are less work below n / 2; a little less, because thin ones run slower
 PARTIAL = 12  # fewer than n / 12 singular values are found one by one; above, all of them at once are quicker
 SINGLE_LIMIT = 3e-3  # the same for a Gram matrix in single precision
-GRAM_LIMIT = 1e-6  # t / σ_1 below which the Gram form is left: ε σ_1²/2t is then 1e-10 σ_1 and 1e-4 t
+GRAM_LIMIT = 1e-7  # t / σ_1 below which the Gram form is left: ε σ_1²/2t is then 1e-9 σ_1 and 1e-2 t
 
 
 def nuclear(sigma: Floats, threshold: float) -> Floats:

@@ -7,6 +7,7 @@ Both rebuild image i from its K geodesically nearest images, M_1 = Σ_j w_j a_j,
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import reduce
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +17,7 @@ from rankfold.manifold.contract import Array, Context, Floats
 from rankfold.manifold.neighbours import geodesic_neighbours
 
 RUN = 32  # images that one call of a kernel does
+BLOCK = 1024  # or pixels
 
 
 @dataclass(frozen=True)
@@ -48,10 +50,10 @@ class Regression(Embedding):
 
     def __call__(self, context: Context) -> Array:
         """Steps a to d of the robust reading."""
-        from rankfold.manifold.kernels import embed, systems
+        from rankfold.manifold.kernels import embed, right_sides, systems
 
         A, V, E = context.low_rank, context.target, context.sparse
-        n = len(A)
+        n, m = A.shape
         nearest, _ = self.neighbours(context)
         k = nearest.shape[1]
         inverse_norms = _inverse_norms(context.gram)
@@ -61,20 +63,23 @@ class Regression(Embedding):
         alphas = self.alpha * context.units
         phi = np.empty_like(A)
 
+        def multiply(first: int) -> Floats:
+            return np.asarray(right_sides(A, V, nearest, first, min(first + BLOCK, m)))
+
         def build(first: int) -> Floats:
-            pixels = (A, E, V, valid, context.gram, inverse_norms, nearest, alphas)
-            return np.asarray(systems(*pixels, window, context.shape, first, min(first + RUN, n)))
+            rows = (A, E, V, valid, context.gram, inverse_norms, nearest, right, alphas)
+            return np.asarray(systems(*rows, window, context.shape, first, min(first + RUN, n)))
 
         def rebuild(first: int) -> None:
-            last = min(first + RUN, n)
-            embed(A, nearest, weights[first:last], alphas, self.keep, first, last, phi)
+            embed(A, nearest, weights, alphas, self.keep, first, min(first + BLOCK, m), phi)
 
+        right = reduce(np.add, context.executor.run(multiply, range(0, m, BLOCK)))
         # LAPACK stays out of the threads: called from several at once it does not always give the same last bit
         system = np.concatenate(context.executor.run(build, range(0, n, RUN)))
-        G, right = system[:, :, :k], system[:, :, k:]
+        G, targets = system[:, :, :k], system[:, :, k:]
         ridge = self.ridge * np.trace(G, axis1=1, axis2=2) / k + 1e-300
-        weights = np.linalg.solve(G + ridge[:, None, None] * np.eye(k), right)[:, :, 0] * inverse_norms[nearest]
-        context.executor.run(rebuild, range(0, n, RUN))
+        weights = np.linalg.solve(G + ridge[:, None, None] * np.eye(k), targets)[:, :, 0] * inverse_norms[nearest]
+        context.executor.run(rebuild, range(0, m, BLOCK))
         return phi
 
 
@@ -94,7 +99,7 @@ class Average(Embedding):
         total = weights.sum(axis=1, keepdims=True)
         weights = np.where(total > 1e-12, weights / np.where(total > 1e-12, total, 1.0), 1 / nearest.shape[1])
         phi = np.empty_like(A)
-        embed(A, nearest, weights, self.alpha * context.units, self.keep, 0, len(A), phi)
+        embed(A, nearest, weights, self.alpha * context.units, self.keep, 0, A.shape[1], phi)
         return phi
 
 

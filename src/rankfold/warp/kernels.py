@@ -246,13 +246,13 @@ def gram(rows: Array, out: Floats) -> None:
 def recombine(matrix: Floats, rows: Array) -> None:
     """Rows (p, m) <- matrix (p, p) times rows, in place."""
     p, m = rows.shape
-    old = np.empty((p, PIECE), rows.dtype)
+    old, every = np.empty((p, PIECE), rows.dtype), np.arange(p)
     for first in range(0, m, PIECE):
         size = min(PIECE, m - first)
         for k in range(p):
             old[k, :size] = rows[k, first : first + size]
         for k in range(p):
-            combine(matrix[k], old, 0, rows[k, first : first + size])
+            combine(matrix[k], old, every, 0, rows[k, first : first + size])
 
 
 @njit(cache=True, nogil=True)
