@@ -80,7 +80,10 @@ class Basis:
         from rankfold.align.kernels import reweigh
 
         weight, weighted, fitted = valid.astype(rows.dtype), rows * valid, np.empty_like(rows)
-        for done in range(rounds):
+        whole = bool(valid.all())
+        if whole:  # the basis is orthonormal
+            np.matmul(rows @ self.rows.T, self.rows, out=fitted)
+        for done in range(int(whole), rounds):
             if done:
                 reweigh(rows, fitted, valid, square, weight, weighted)
             right = (weighted @ self.rows.T).astype(np.float64, copy=False)

@@ -236,23 +236,26 @@ def normalise(row: Array, jacobian: Array, norm: float) -> None:
 
 @njit(cache=True, nogil=True)
 def gram(rows: Array, out: Floats) -> None:
-    """Inner products (p, p) of rows (p, m)."""
-    for k in range(len(rows)):
-        for l in range(k + 1):
-            out[k, l] = out[l, k] = dot(rows[k], rows[l])
+    """Inner products (n, p, p) of rows (n, p, m)."""
+    n, p, _ = rows.shape
+    for i in range(n):
+        for k in range(p):
+            for l in range(k + 1):
+                out[i, k, l] = out[i, l, k] = dot(rows[i, k], rows[i, l])
 
 
 @njit(cache=True, nogil=True)
-def recombine(matrix: Floats, rows: Array) -> None:
-    """Rows (p, m) <- matrix (p, p) times rows, in place."""
-    p, m = rows.shape
+def recombine(matrices: Floats, rows: Array) -> None:
+    """Rows (n, p, m) <- matrices (n, p, p) times rows, in place."""
+    n, p, m = rows.shape
     old, every = np.empty((p, PIECE), rows.dtype), np.arange(p)
-    for first in range(0, m, PIECE):
-        size = min(PIECE, m - first)
-        for k in range(p):
-            old[k, :size] = rows[k, first : first + size]
-        for k in range(p):
-            combine(matrix[k], old, every, 0, rows[k, first : first + size])
+    for i in range(n):
+        for first in range(0, m, PIECE):
+            size = min(PIECE, m - first)
+            for k in range(p):
+                old[k, :size] = rows[i, k, first : first + size]
+            for k in range(p):
+                combine(matrices[i, k], old, every, 0, rows[i, k, first : first + size])
 
 
 @njit(cache=True, nogil=True)

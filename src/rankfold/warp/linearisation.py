@@ -17,6 +17,7 @@ from rankfold.warp.sampling import Sampler
 Array = npt.NDArray[Any]
 
 DEGENERATE = 1e-6  # directions in which a picture changes this much less than in its best are left alone
+RUN = 8  # images that one call of a kernel does
 FLAT = 1e-6  # change of a unit-norm picture per px of corner motion below which it is flat
 
 
@@ -130,24 +131,25 @@ def orthonormalise(J: Array, reach: Floats, executor: Executor | None = None) ->
 
     n, p, _ = J.shape
     products = np.empty((n, p, p))
+    runs = [slice(first, first + RUN) for first in range(0, n, RUN)]
 
-    def apply(i: int, T: Floats) -> None:
-        recombine(T[i], J[i])
-        gram(J[i], products[i])
+    def apply(rows: slice, T: Floats) -> None:
+        recombine(T[rows], J[rows])
+        gram(J[rows], products[rows])
 
     run = executor or Serial()
-    run.run(lambda i: gram(J[i], products[i]), range(n))
+    run.run(lambda rows: gram(J[rows], products[rows]), runs)
     squares, U = np.linalg.eigh(products / (reach[:, :, None] * reach[:, None]))
     s = np.sqrt(np.maximum(squares, 0.0))  # n x p, ascending
     noise = 10 * float(np.finfo(J.dtype).eps)
     good = s > np.maximum(DEGENERATE * s[:, -1:], max(FLAT, noise))
     T = U.swapaxes(1, 2) * np.where(good, 1 / np.where(good, s, 1.0), 0.0)[:, :, None] / reach[:, None]
-    run.run(lambda i: apply(i, T), range(n))
+    run.run(apply, runs, T)
     products += np.where(good, 0.0, 1.0)[:, :, None] * np.eye(p)
     correction = np.linalg.inv(np.linalg.cholesky(products))
-    worth = np.abs(products - np.eye(p)).max(axis=(1, 2)) > noise  # single precision has no room for a second time
-    correction[~worth] = np.eye(p)
-    run.run(lambda i: recombine(correction[i], J[i]), [int(i) for i in np.flatnonzero(worth)])
+    if np.abs(products - np.eye(p)).max() <= noise:  # nothing to correct, as a rule in single precision
+        return np.asarray(T.swapaxes(1, 2))
+    run.run(lambda rows: recombine(correction[rows], J[rows]), runs)
     return np.asarray((correction @ T).swapaxes(1, 2))
 
 
