@@ -21,6 +21,7 @@ from rankfold.experiments.bench.page import page
 from rankfold.experiments.bench.process import installed, run_worker
 from rankfold.experiments.bench.profiling import Clocks
 from rankfold.experiments.bench.robust_pca import objective
+from rankfold.experiments.bench.rounds import merged, ratio
 from rankfold.experiments.bench.setting import Setting
 from rankfold.experiments.bench.verdicts import verdicts
 from rankfold.stack import Frame
@@ -106,14 +107,14 @@ class TestProcess:
     def test_a_worker_gets_arrays_and_gives_figures(self, tmp_path):
         script = tmp_path / "fake.py"
         script.write_text(FAKE, encoding="utf-8")
-        outcome = run_worker("any", {"matrix": self.X}, {"tol": 1}, threads=1, repeats=3, script=script)
+        outcome = run_worker("any", {"matrix": self.X}, {"tol": 1}, threads=1, script=script)
         assert outcome.figures == {"state": "measured", "seconds": [0.25] * 3, "median": 0.25, "memory": 12.5}
         np.testing.assert_array_equal(outcome.found["sparse"], 2 * self.X)
 
     def test_one_that_fails_is_a_row_and_not_an_error(self, tmp_path):
         script = tmp_path / "fake.py"
         script.write_text(FAKE, encoding="utf-8")
-        outcome = run_worker("broken", {"matrix": self.X}, {}, threads=1, repeats=1, script=script)
+        outcome = run_worker("broken", {"matrix": self.X}, {}, threads=1, script=script)
         assert outcome.state == "failed: ValueError: no such luck"
         assert outcome.figures["median"] is None
 
@@ -190,10 +191,14 @@ class TestVerdicts:
         assert judged("Al_Gore, one thread: x faster than rasl", rasl=bad).verdict == "missed"
 
     def test_a_stated_time_is_called_so(self):
-        rows = [rasl("rankfold quick", 1.0, 16.0, ours=True), rasl(TOOLBOX, 36.9, state="stated")]
-        verdict = judged(f"Al_Gore, one thread: x faster than {TOOLBOX}", rasl=rows)
-        assert verdict.verdict == "reached, by the stated time"
+        rows = [rasl("rankfold quick", 2.0, 16.0, ours=True), rasl(TOOLBOX, 36.9, state="stated")]
+        what = f"Al_Gore, one thread: x faster than {TOOLBOX}"
+        assert judged(what, rasl=rows).verdict == "not measured"
+        verdict = judged(what, rasl=[*rows, rasl("rasl (PyPI)", 46.0)])  # half as fast as where it was stated
+        assert verdict.verdict == "reached, by stated times"
+        assert verdict.measured.startswith("36.9 (stated 1.60 x")
         assert "not measured in this run" in verdict.measured
+        assert judged(what, rasl=[*rows, rasl("rasl (PyPI)", 20.0)]).verdict == "missed, by stated times"
         peer = judged(
             "Al_Gore, one thread: x faster than rasl", rasl=[*rows, rasl("rasl (PyPI)", None, state="not installed")]
         )
@@ -206,7 +211,7 @@ class TestVerdicts:
         square = [{**row, "seconds": row["seconds"] ** 2} for row in linear]
         assert judged("growth", growth=square).verdict == "missed"
         floor = {"kind": "floor", "matrix": "large", "shape": [2, 3], "floor": 1.0, "ratio": 1.5}
-        rows = [{**floor, "threads": 1, "ours": 3.0}, {**floor, "threads": 2, "ours": 2.0}]
+        rows = [{**floor, "threads": k, "ours": 3.0 / k, "rounds": [3.0, 9.0, 3.0 * k]} for k in (1, 2)]
         assert judged("all threads over one", iteration=rows).verdict == "missed"
         assert judged("all threads over one", iteration=rows[:1]).verdict == "not measured"
 
@@ -220,6 +225,28 @@ WHEN = {
     "when": "2026-01-01T00:00+00:00",
     "machine": {"processor": "a", "cores": 2, "python": "3", "numpy": "2", "blas": "b"},
 }
+
+
+class TestRounds:
+    def test_ratios_are_taken_within_a_round(self):
+        rows = [rpca(name, seconds, 1.0) for seconds in (1.0, 9.0, 2.0) for name in ("a", "b")]
+        for row in rows:
+            row["median"] *= 2 if row["implementation"] == "b" else 1
+        one, other = merged(rows)
+        assert (one["median"], one["seconds"]) == (2.0, [1.0, 9.0, 2.0])
+        assert ratio(other, one) == 2
+        assert ratio(other, {"median": 4.0}) == 1
+        late = [{**row, "median": row["median"] * (10 if k == 3 else 1)} for k, row in enumerate(rows)]
+        assert ratio(*reversed(merged(late))) == 2  # busy in one round of three
+
+    def test_sizes_are_put_together_and_failures_stay(self):
+        sizes = [{"axis": "pixels", "images": 2, "pixels": m, "state": "measured", "seconds": s} for m, s in SIZES]
+        assert [row["seconds"] for row in merged(sizes)] == [2.0, 5.0]
+        bad = {**rpca("a", None, 1.0), "state": "failed"}
+        assert merged([rpca("a", 1.0, 1.0), bad])[0]["state"] == "failed"
+
+
+SIZES = [(100, 1.0), (200, 5.0), (100, 3.0), (200, 5.0)]
 
 
 class TestParts:

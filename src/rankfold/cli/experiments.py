@@ -98,7 +98,7 @@ def bench(
         Path | None, typer.Option(envvar="RANKFOLD_DATA", help="Folder with video/demo.avi, rasl/ and windows/.")
     ] = None,
     docs: Annotated[Path | None, typer.Option(help="Also write the page and its figure to this folder.")] = None,
-    repeats: Annotated[int | None, typer.Option(min=1, help="Timed runs of each; 5 by default.")] = None,
+    repeats: Annotated[int | None, typer.Option(min=1, help="Rounds in which all take turns; 3 by default.")] = None,
     peers: Annotated[
         Path | None, typer.Option(help="A Python that has pyrpca, sporco, tensorly and rasl; this one by default.")
     ] = None,

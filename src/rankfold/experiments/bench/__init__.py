@@ -8,6 +8,7 @@ from pathlib import Path
 from rankfold.errors import InputError
 from rankfold.experiments.bench import alignment, growth, iteration, profiling, robust_pca, starting, store
 from rankfold.experiments.bench.page import write_page
+from rankfold.experiments.bench.rounds import merged
 from rankfold.experiments.bench.setting import Setting, Task
 
 CASES: dict[str, Callable[[Setting], list[Task]]] = {
@@ -50,7 +51,7 @@ def run(chosen: list[str], setting: Setting, out: Path) -> Iterator[tuple[str, i
             yield label, done, total
             rows += task()
             done += 1
-        store.add(out, name, rows, setting)
+        store.add(out, name, merged(rows), setting)
     yield "done", total, total
 
 

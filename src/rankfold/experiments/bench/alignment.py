@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import time
 from functools import cache, partial
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -28,14 +29,15 @@ def tasks(setting: Setting) -> list[Task]:
     packages = [one["package"] for one in table["implementations"] if "package" in one]
     there = {} if setting.quick else installed(setting.peers, packages)
     found: list[Task] = []
-    for row in table["sets"] if setting.data is not None else [{"name": "heads"}]:
-        read = cache(partial(_read, row["name"], setting))
-        for threads in setting.threads:
-            for one in table["implementations"]:
-                label = f"{row['name']}, {one['name']}, {threads} thread{'s' * (threads > 1)}"
+    sets = table["sets"] if setting.data is not None else [{"name": "heads"}]
+    readers = [cache(partial(_read, row["name"], setting)) for row in sets]
+    for turn, (row, read), threads in product(range(setting.repeats), zip(sets, readers, strict=True), setting.threads):
+        for one in table["implementations"]:
+            if threads == 1 or not one.get("one_thread"):
+                label = f"round {turn + 1}: {row['name']}, {one['name']}, {threads} thread{'s' * (threads > 1)}"
                 found.append((label, partial(_measure, setting, read, one, there, threads)))
-        if setting.data is not None:
-            found.append((f"{row['name']}, {TOOLBOX}", partial(_toolbox, setting, row)))
+    if setting.data is not None:
+        found += [(f"{row['name']}, {TOOLBOX}", partial(_toolbox, setting, row)) for row in sets]
     return found
 
 
@@ -57,7 +59,7 @@ def _measure(setting: Setting, read: Any, one: dict[str, Any], there: dict[str, 
     arrays: dict[str, npt.NDArray[Any]]
     if package is None:
         arrays = {"start": batch["start"], **{f"image{k}": image for k, image in enumerate(batch["images"])}}
-        outcome = run_worker(one["call"], arrays, {**options, "n_jobs": jobs_of(threads)}, threads, setting.repeats)
+        outcome = run_worker(one["call"], arrays, {**options, "n_jobs": jobs_of(threads)}, threads)
         check_ours(one["name"], outcome)
     else:
         row["version"] = there[package]
@@ -65,7 +67,7 @@ def _measure(setting: Setting, read: Any, one: dict[str, Any], there: dict[str, 
         pictures = cut_with_margin(batch["images"], batch["start"], Frame(*batch["frame"]), margin)
         arrays = {f"cut{k}": picture for k, picture in enumerate(pictures)}
         options["margin"] = margin
-        outcome = run_worker(one["call"], arrays, options, threads, setting.repeats, setting.peers)
+        outcome = run_worker(one["call"], arrays, options, threads, setting.peers)
     row |= outcome.figures
     if outcome.found is not None:
         row |= {"objective": float(outcome.found["objective"]), "outer": int(outcome.found["outer"])}

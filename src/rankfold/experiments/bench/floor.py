@@ -7,6 +7,7 @@ three of them. No eigenproblem, no thresholds, no sums.
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,9 @@ from rankfold.families import Floats
 
 Array = npt.NDArray[Any]
 
+RUNS = 15
+ENOUGH = 0.3  # seconds
+
 
 @njit(cache=True, nogil=True, fastmath=True)
 def stream(a: Array, b: Array, c: Array, d: Array, e: Array, x: Array, y: Array, z: Array) -> None:
@@ -29,8 +33,8 @@ def stream(a: Array, b: Array, c: Array, d: Array, e: Array, x: Array, y: Array,
         z[i] = d[i] + e[i]
 
 
-def floor_seconds(X: Floats, threads: int, repeats: int) -> dict[str, float]:
-    """Seconds for the two products and the pass, each the median of ``repeats``, on ``threads`` threads."""
+def floor_seconds(X: Floats, threads: int) -> dict[str, float]:
+    """Seconds for the two products and the pass on ``threads`` threads."""
     from threadpoolctl import threadpool_limits
 
     n = len(X)
@@ -41,11 +45,11 @@ def floor_seconds(X: Floats, threads: int, repeats: int) -> dict[str, float]:
     five, three = [X, *others[:4]], [others[4], product, np.zeros_like(X)]
     with threadpool_limits(threads, user_api="blas"):
         seconds = {
-            "Gram product": _median(lambda: np.matmul(X, X.T, out=gram), repeats),
-            "product": _median(lambda: np.matmul(M, X, out=product), repeats),
+            "Gram product": _seconds(lambda: np.matmul(X, X.T, out=gram)),
+            "product": _seconds(lambda: np.matmul(M, X, out=product)),
         }
     with executor_for(None, jobs_of(threads)) as executor:
-        seconds["stream"] = _median(lambda: _stream(five, three, executor, threads), repeats)
+        seconds["stream"] = _seconds(lambda: _stream(five, three, executor, threads))
     return seconds
 
 
@@ -56,11 +60,12 @@ def _stream(five: list[Array], three: list[Array], executor: Executor, threads: 
     executor.run(lambda k: stream(*(array[k : k + step] for array in flat)), range(0, len(flat[0]), step))
 
 
-def _median(run: Any, repeats: int) -> float:
-    """Seconds, after one run that does not count."""
-    seconds = []
-    for _ in range(repeats + 1):
+def _seconds(run: Callable[[], object]) -> float:
+    """Median of a few runs, after one that does not count; where they take long, of one."""
+    run()
+    seconds: list[float] = []
+    while len(seconds) < RUNS and sum(seconds) < ENOUGH:
         began = time.perf_counter()
         run()
         seconds.append(time.perf_counter() - began)
-    return float(np.median(seconds[1:]))
+    return float(np.median(seconds))

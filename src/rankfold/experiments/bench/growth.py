@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from functools import partial
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -17,13 +18,13 @@ ARRAYS = 12  # of the size of the matrix that are alive at once, with some room
 
 
 def tasks(setting: Setting) -> list[Task]:
-    """One for every size."""
+    """One for every size and round."""
     found: list[Task] = []
-    for curve in declared()["growth"]["curves"]:
+    for turn, curve in product(range(setting.repeats), declared()["growth"]["curves"]):
         fixed = setting.pick(curve, "fixed")
         for size in setting.pick(curve, "sizes"):
             n, m = (fixed, size) if curve["axis"] == "pixels" else (size, fixed)
-            found.append((f"growth, {n} x {m:,}", partial(_measure, setting, curve, n, m)))
+            found.append((f"round {turn + 1}: growth, {n} x {m:,}", partial(_measure, curve, n, m)))
     return found
 
 
@@ -36,8 +37,8 @@ def exponent(rows: Rows, axis: str) -> float:
     return float(np.polyfit(sizes, seconds, 1)[0])
 
 
-def _measure(setting: Setting, curve: dict[str, Any], n: int, m: int) -> Rows:
-    """One thread; the median of runs of a few iterations."""
+def _measure(curve: dict[str, Any], n: int, m: int) -> Rows:
+    """One thread, a few iterations."""
     row = {"axis": curve["axis"], "images": n, "pixels": m}
     needed = 8 * n * m * ARRAYS
     if needed > _free_memory():
@@ -45,8 +46,7 @@ def _measure(setting: Setting, curve: dict[str, Any], n: int, m: int) -> Rows:
     table = declared()["growth"]
     X = generated(n, m, table["rank"], table["corrupted"])
     seconds_per_iteration(X[:, :400].copy(), 2, 1)  # compiles
-    times = [seconds_per_iteration(X, curve["iterations"], 1)[0] for _ in range(min(setting.repeats, 3))]
-    return [{**row, "state": "measured", "seconds": float(np.median(times))}]
+    return [{**row, "state": "measured", "seconds": seconds_per_iteration(X, curve["iterations"], 1)[0]}]
 
 
 def _free_memory() -> float:

@@ -17,6 +17,7 @@ from rankfold.executors import executor_for
 from rankfold.experiments.bench.declared import declared
 from rankfold.experiments.bench.floor import floor_seconds
 from rankfold.experiments.bench.inputs import generated, heads, linearised, published, read_matrix
+from rankfold.experiments.bench.rounds import paired
 from rankfold.experiments.bench.setting import Rows, Setting, Task, jobs_of
 from rankfold.experiments.speed import moving_problem, time_both
 from rankfold.experiments.windows import read_windows, run_windows
@@ -73,14 +74,20 @@ def _against_floor(setting: Setting, matrix: dict[str, Any]) -> Rows:
     else:
         X = read_matrix(matrix, setting)
     seconds_per_iteration(X[:, :400].copy(), 2, 1)  # compiles
+    turns: dict[int, list[tuple[dict[str, float], float, float]]] = {threads: [] for threads in setting.threads}
+    for _ in range(setting.repeats):
+        for threads in setting.threads:
+            floor = floor_seconds(X, threads)
+            turns[threads].append((floor, *seconds_per_iteration(X, matrix["iterations"], threads)))
     rows: Rows = []
-    for threads in setting.threads:
-        floor = floor_seconds(X, threads, setting.repeats)
-        times = [seconds_per_iteration(X, matrix["iterations"], threads) for _ in range(setting.repeats)]
-        ours, whole = np.median(times, axis=0)
-        least = sum(floor.values())
-        row = {"kind": "floor", "matrix": matrix["name"], "shape": list(X.shape), "threads": threads, "parts": floor}
-        rows.append({**row, "floor": least, "ours": ours, "with_setup": whole, "ratio": ours / least})
+    for threads, measured in turns.items():
+        floors, ours, whole = zip(*measured, strict=True)
+        least = [sum(floor.values()) for floor in floors]
+        row = {"kind": "floor", "matrix": matrix["name"], "shape": list(X.shape), "threads": threads}
+        row["parts"] = {name: float(np.median([floor[name] for floor in floors])) for name in floors[0]}
+        medians = {"floor": least, "ours": ours, "with_setup": whole}
+        row |= {name: float(np.median(seconds)) for name, seconds in medians.items()}
+        rows.append({**row, "ratio": paired(ours, least), "rounds": list(ours)})
     return rows
 
 
@@ -95,10 +102,10 @@ def _both(setting: Setting, name: str, make: Callable[[], Problem]) -> Rows:
     n, m = problem.data.shape
     rows: Rows = []
     for threads in setting.threads:
-        rasl, meadmm = time_both(problem, setting.repeats, jobs_of(threads))
+        rasl, meadmm, ratio = time_both(problem, 1 if setting.quick else 5, jobs_of(threads))
         shape = name if " x " in name else f"{name}, {n} x {m:,}"
         row = {"kind": "methods", "shape": shape, "threads": threads, "rasl": rasl / 1e3, "meadmm": meadmm / 1e3}
-        rows.append({**row, "ratio": meadmm / rasl})
+        rows.append({**row, "ratio": ratio})
     return rows
 
 
@@ -119,13 +126,16 @@ def _windows(setting: Setting) -> Rows:
 def _alignments(name: str, setting: Setting, run: Any) -> dict[str, Any]:
     """Both methods in turn, so that a busy machine slows both."""
     seconds: dict[str, list[float]] = {method: [] for method in METHODS}
+    small = heads(8)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        for repeat in range(setting.repeats + 1):
+        for method in METHODS:  # compiles
+            align(small["images"], method, family=small["family"], frame=tuple(small["frame"]), init=small["start"])
+        for _ in range(setting.repeats):
             for method in METHODS:
                 began = time.perf_counter()
                 run(method)
-                if repeat:  # the first one compiles
-                    seconds[method].append(time.perf_counter() - began)
+                seconds[method].append(time.perf_counter() - began)
     rasl, meadmm = (float(np.median(seconds[method])) for method in METHODS)
-    return {"kind": "alignments", "set": name, "threads": 1, "rasl": rasl, "meadmm": meadmm, "ratio": meadmm / rasl}
+    ratio = paired(seconds["meadmm"], seconds["rasl"])
+    return {"kind": "alignments", "set": name, "threads": 1, "rasl": rasl, "meadmm": meadmm, "ratio": ratio}

@@ -30,9 +30,8 @@ def write_page(records: Records, out: Path, docs: Path | None = None) -> Path:
 def page(records: Records) -> str:
     """The page as markdown."""
     quick = any(record["quick"] for record in records.values())
-    repeats = sorted({record["repeats"] for record in records.values()})
-    often = " or ".join("once" if count == 1 else f"{count} times" for count in repeats)
-    head = _text("quick" if quick else "head", often=often)
+    rounds = " or ".join(str(count) for count in sorted({record["repeats"] for record in records.values()}))
+    head = _text("quick" if quick else "head", rounds=rounds)
     blocks = ["# Performance", head, "## Bars", markdown(verdict_table(records))]
     for case, tables in TABLES.items():
         if case in records:
@@ -57,6 +56,9 @@ def _text(name: str, **words: Any) -> str:
     table = declared()
     words |= {
         "gap": table["bars"]["objective_gap"],
+        "runs": table["runs"],
+        "stated": ", ".join(f"{one['stated']:g}" for one in table["rasl"]["sets"]),
+        "stated_rasl": ", ".join(f"{one['stated_rasl']:g}" for one in table["rasl"]["sets"]),
         "margin": table["rasl"]["margin"],
         "rank": table["growth"]["rank"],
         "corrupted": table["growth"]["corrupted"],
@@ -67,7 +69,7 @@ def _text(name: str, **words: Any) -> str:
 
 def _machines(records: Records) -> str:
     """When each case was run and on what."""
-    heads = ["case", "when (UTC)", "repeats", "processor", "cores", "Python", "NumPy", "BLAS", "peers"]
+    heads = ["case", "when (UTC)", "rounds", "processor", "cores", "Python", "NumPy", "BLAS", "peers"]
     rows = []
     for case in TABLES:
         if case in records:

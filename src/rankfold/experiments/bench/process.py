@@ -51,19 +51,18 @@ def run_worker(
     arrays: dict[str, npt.NDArray[Any]],
     options: dict[str, Any],
     threads: int,
-    repeats: int,
     python: Path | str = sys.executable,
     script: Path | str = worker.__file__,
     timeout: float | None = None,
 ) -> Outcome:
-    """Measure one implementation in a process that has ``threads`` threads for BLAS."""
+    """Measure one implementation in a process that has ``threads`` threads for BLAS, a few runs."""
     limits = declared()
     patience = timeout or limits["timeout"]
     words = json.dumps({"budget": limits["budget"], **options})
     with tempfile.TemporaryDirectory() as folder:
         source, target = Path(folder) / "input.npz", Path(folder) / "output.npz"
         np.savez(source, options=np.array(words), **arrays)  # type: ignore[arg-type]
-        command = [str(python), str(script), call, str(source), str(target), str(repeats)]
+        command = [str(python), str(script), call, str(source), str(target), str(limits["runs"])]
         try:
             done = subprocess.run(
                 command,

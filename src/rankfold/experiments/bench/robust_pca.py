@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cache, partial
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -20,16 +21,17 @@ def tasks(setting: Setting) -> list[Task]:
     packages = sorted({one["package"] for one in table["implementations"] if "package" in one})
     there = {} if setting.quick else installed(setting.peers, packages)
     found: list[Task] = []
-    for matrix in table["matrices"]:
-        if setting.data is None and matrix["source"] != "generated":
-            continue
-        read = cache(partial(read_matrix, matrix, setting))  # once, by the first task that needs it
-        for threads in setting.threads:
-            for one in table["implementations"]:
-                if threads > 1 and one.get("one_thread"):
-                    continue
-                label = f"{matrix['name']}, {one['name']}, {threads} thread{'s' * (threads > 1)}"
-                found.append((label, partial(_measure, setting, read, matrix, one, there, threads)))
+    matrices = [matrix for matrix in table["matrices"] if setting.data is not None or matrix["source"] == "generated"]
+    readers = [cache(partial(read_matrix, matrix, setting)) for matrix in matrices]  # once, by the first that needs it
+    given_up: set[tuple[str, str]] = set()
+    for turn, (matrix, read), threads in product(
+        range(setting.repeats), zip(matrices, readers, strict=True), setting.threads
+    ):
+        for one in table["implementations"]:
+            if threads > 1 and one.get("one_thread"):
+                continue
+            label = f"round {turn + 1}: {matrix['name']}, {one['name']}, {threads} thread{'s' * (threads > 1)}"
+            found.append((label, partial(_measure, setting, read, matrix, one, there, threads, given_up)))
     return found
 
 
@@ -40,9 +42,17 @@ def objective(X: Floats, sparse: Floats, sparsity: float) -> float:
 
 
 def _measure(
-    setting: Setting, read: Any, matrix: dict[str, Any], one: dict[str, Any], there: dict[str, str], threads: int
+    setting: Setting,
+    read: Any,
+    matrix: dict[str, Any],
+    one: dict[str, Any],
+    there: dict[str, str],
+    threads: int,
+    given_up: set[tuple[str, str]],
 ) -> Rows:
-    """One row."""
+    """One row; nothing for an implementation that was given up in an earlier round."""
+    if (matrix["name"], one["name"]) in given_up:
+        return []
     package = one.get("package")
     row = {"matrix": matrix["name"], "implementation": one["name"], "ours": package is None, "threads": threads}
     if package is not None and package not in there:
@@ -52,14 +62,14 @@ def _measure(
     options = {**one["options"], "sparsity": sparsity}
     if package is None:
         options["n_jobs"] = jobs_of(threads)
-        outcome = run_worker(one["call"], {"matrix": X}, options, threads, setting.repeats)
+        outcome = run_worker(one["call"], {"matrix": X}, options, threads)
         check_ours(one["name"], outcome)
     else:
         row["version"] = there[package]
         limit = one.get("timeout")
-        outcome = run_worker(
-            one["call"], {"matrix": X}, options, threads, setting.repeats, setting.peers, timeout=limit
-        )
+        outcome = run_worker(one["call"], {"matrix": X}, options, threads, setting.peers, timeout=limit)
+    if outcome.state != "measured":
+        given_up.add((matrix["name"], one["name"]))
     row |= {"shape": list(X.shape), **outcome.figures}
     if outcome.found is not None:
         row["objective"] = objective(X, outcome.found["sparse"], sparsity)

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from rankfold.experiments.bench.alignment import TOOLBOX
 from rankfold.experiments.bench.declared import declared
 from rankfold.experiments.bench.profiling import PARTS
+from rankfold.experiments.bench.rounds import ratio
 from rankfold.experiments.bench.setting import Rows
 from rankfold.experiments.bench.store import Records
 from rankfold.experiments.bench.verdicts import counting, gaps, no_worse, verdicts
@@ -139,7 +140,7 @@ def _ratio(row: dict[str, object], rows: Rows, key: str) -> str:
     for other in rows:
         same = other[key] == row[key] and other["threads"] == threads and other["implementation"] == "rankfold quick"
         if same and other.get("median") and isinstance(row.get("median"), float):
-            return f"{row['median'] / other['median']:.2f}"
+            return f"{ratio(row, other):.2f}"
     return ""
 
 

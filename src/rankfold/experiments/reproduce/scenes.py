@@ -57,7 +57,7 @@ def speed(cell: dict[str, Any], data: Path | None) -> Measured:
     result = align(photographs.clean, method=cell["method"], n_jobs=1, **options)
     seconds = time.perf_counter() - began
     n = len(photographs.clean)
-    rasl, meadmm = time_iterations((n, *frame.shape), repeats=3)
+    rasl, meadmm, _ = time_iterations((n, *frame.shape), repeats=3)
     return {
         "batch": seconds,
         "image": seconds / n,
