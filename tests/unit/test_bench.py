@@ -133,6 +133,21 @@ class TestProcess:
         assert len(seconds) == 1
         assert found == {"answer": 42}
 
+    def test_a_run_that_was_disturbed_is_done_again(self, monkeypatch):
+        pulses = iter(
+            [1.0, 1.0, 9.0, 1.0, 1.0]
+        )  # before and after: the first run only warms up, the second is disturbed
+        monkeypatch.setattr(worker, "pulse", lambda: next(pulses))
+        runs = []
+        seconds, _ = worker.measure(lambda: {"run": runs.append(0)}, repeats=1, calm=1.0)
+        assert (len(runs), len(seconds)) == (3, 1)
+
+    def test_of_disturbed_runs_the_shortest_is_taken(self, monkeypatch):
+        monkeypatch.setattr(worker, "pulse", lambda: 9.0)
+        monkeypatch.setattr(worker, "PATIENCE", 0.0)
+        seconds, _ = worker.measure(dict, repeats=5, calm=1.0)
+        assert len(seconds) == 1
+
     def test_packages_that_are_not_there_are_left_out(self):
         import sys
 

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from rankfold.errors import InputError
 from rankfold.experiments.bench.declared import declared
 from rankfold.experiments.bench.inputs import cut_with_margin, heads, published
-from rankfold.experiments.bench.process import Outcome, check_ours, environment, installed, run_worker
+from rankfold.experiments.bench.process import Outcome, calm, check_ours, environment, installed, run_worker
 from rankfold.experiments.bench.setting import Rows, Setting, Task, jobs_of
 from rankfold.stack import Frame
 
@@ -56,6 +56,7 @@ def _measure(setting: Setting, read: Any, one: dict[str, Any], there: dict[str, 
     if package is not None and package not in there:
         return [] if setting.quick else [{**row, "state": "not installed"}]
     options = {**one["options"], **{key: batch[key] for key in ("family", "frame", "sparsity_weight")}}
+    options["calm"] = calm(setting)
     arrays: dict[str, npt.NDArray[Any]]
     if package is None:
         arrays = {"start": batch["start"], **{f"image{k}": image for k, image in enumerate(batch["images"])}}

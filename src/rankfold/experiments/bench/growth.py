@@ -12,7 +12,9 @@ import numpy as np
 from rankfold.experiments.bench.declared import declared
 from rankfold.experiments.bench.inputs import generated
 from rankfold.experiments.bench.iteration import seconds_per_iteration
+from rankfold.experiments.bench.process import calm
 from rankfold.experiments.bench.setting import Rows, Setting, Task
+from rankfold.experiments.bench.worker import wait_until
 
 ARRAYS = 12  # of the size of the matrix that are alive at once, with some room
 
@@ -24,7 +26,7 @@ def tasks(setting: Setting) -> list[Task]:
         fixed = setting.pick(curve, "fixed")
         for size in setting.pick(curve, "sizes"):
             n, m = (fixed, size) if curve["axis"] == "pixels" else (size, fixed)
-            found.append((f"round {turn + 1}: growth, {n} x {m:,}", partial(_measure, curve, n, m)))
+            found.append((f"round {turn + 1}: growth, {n} x {m:,}", partial(_measure, setting, curve, n, m)))
     return found
 
 
@@ -37,7 +39,7 @@ def exponent(rows: Rows, axis: str) -> float:
     return float(np.polyfit(sizes, seconds, 1)[0])
 
 
-def _measure(curve: dict[str, Any], n: int, m: int) -> Rows:
+def _measure(setting: Setting, curve: dict[str, Any], n: int, m: int) -> Rows:
     """One thread, a few iterations."""
     row = {"axis": curve["axis"], "images": n, "pixels": m}
     needed = 8 * n * m * ARRAYS
@@ -46,6 +48,7 @@ def _measure(curve: dict[str, Any], n: int, m: int) -> Rows:
     table = declared()["growth"]
     X = generated(n, m, table["rank"], table["corrupted"])
     seconds_per_iteration(X[:, :400].copy(), 2, 1)  # compiles
+    wait_until(calm(setting))
     return [{**row, "state": "measured", "seconds": seconds_per_iteration(X, curve["iterations"], 1)[0]}]
 
 

@@ -17,8 +17,10 @@ from rankfold.executors import executor_for
 from rankfold.experiments.bench.declared import declared
 from rankfold.experiments.bench.floor import floor_seconds
 from rankfold.experiments.bench.inputs import generated, heads, linearised, published, read_matrix
+from rankfold.experiments.bench.process import calm
 from rankfold.experiments.bench.rounds import paired
 from rankfold.experiments.bench.setting import Rows, Setting, Task, jobs_of
+from rankfold.experiments.bench.worker import wait_until
 from rankfold.experiments.speed import moving_problem, time_both
 from rankfold.experiments.windows import read_windows, run_windows
 from rankfold.families import Floats
@@ -77,6 +79,7 @@ def _against_floor(setting: Setting, matrix: dict[str, Any]) -> Rows:
     turns: dict[int, list[tuple[dict[str, float], float, float]]] = {threads: [] for threads in setting.threads}
     for _ in range(setting.repeats):
         for threads in setting.threads:
+            wait_until(calm(setting))
             floor = floor_seconds(X, threads)
             turns[threads].append((floor, *seconds_per_iteration(X, matrix["iterations"], threads)))
     rows: Rows = []
@@ -102,6 +105,7 @@ def _both(setting: Setting, name: str, make: Callable[[], Problem]) -> Rows:
     n, m = problem.data.shape
     rows: Rows = []
     for threads in setting.threads:
+        wait_until(calm(setting))
         rasl, meadmm, ratio = time_both(problem, 1 if setting.quick else 5, jobs_of(threads))
         shape = name if " x " in name else f"{name}, {n} x {m:,}"
         row = {"kind": "methods", "shape": shape, "threads": threads, "rasl": rasl / 1e3, "meadmm": meadmm / 1e3}
@@ -133,6 +137,7 @@ def _alignments(name: str, setting: Setting, run: Any) -> dict[str, Any]:
             align(small["images"], method, family=small["family"], frame=tuple(small["frame"]), init=small["start"])
         for _ in range(setting.repeats):
             for method in METHODS:
+                wait_until(calm(setting))
                 began = time.perf_counter()
                 run(method)
                 seconds[method].append(time.perf_counter() - began)

@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ import numpy.typing as npt
 from rankfold.errors import InputError, RankfoldError
 from rankfold.experiments.bench import worker
 from rankfold.experiments.bench.declared import declared
+from rankfold.experiments.bench.setting import Setting
 
 THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
 PROBE = """
@@ -81,6 +83,21 @@ def run_worker(
             found = {key: file[key] for key in file.files}
     seconds = tuple(float(s) for s in np.atleast_1d(found.pop("seconds")))
     return Outcome("measured", seconds, float(found.pop("memory")), found)
+
+
+def calm(setting: Setting) -> float:
+    """The shortest pulse of this machine so far; every call listens a little longer. A trial does not wait for it."""
+    if setting.quick:
+        return float("inf")
+    until = time.perf_counter() + declared()["listen"]
+    _pulses.append(worker.pulse())
+    while time.perf_counter() < until:
+        _pulses.append(worker.pulse())
+    _pulses[:] = [min(_pulses)]
+    return _pulses[0]
+
+
+_pulses: list[float] = []
 
 
 def environment(threads: int) -> dict[str, str]:

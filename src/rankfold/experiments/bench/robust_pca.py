@@ -10,7 +10,7 @@ import numpy as np
 
 from rankfold.experiments.bench.declared import declared
 from rankfold.experiments.bench.inputs import read_matrix
-from rankfold.experiments.bench.process import check_ours, installed, run_worker
+from rankfold.experiments.bench.process import calm, check_ours, installed, run_worker
 from rankfold.experiments.bench.setting import Rows, Setting, Task, jobs_of
 from rankfold.families import Floats
 
@@ -59,7 +59,7 @@ def _measure(
         return [] if setting.quick else [{**row, "state": "not installed"}]
     X = read()
     sparsity = float(1 / np.sqrt(max(X.shape)))
-    options = {**one["options"], "sparsity": sparsity}
+    options = {**one["options"], "sparsity": sparsity, "calm": calm(setting)}
     if package is None:
         options["n_jobs"] = jobs_of(threads)
         outcome = run_worker(one["call"], {"matrix": X}, options, threads)
