@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+
+from rankfold.executors import Executor
 
 Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
@@ -32,6 +35,13 @@ class Model:
         """Pictures in groups that are fitted to the same basis, not too many in one: their pixels are kept together."""
         groups = [np.flatnonzero(self.fold == k) for k in range(len(self.bases))]
         return [group[k : k + GROUP] for group in groups for k in range(0, len(group), GROUP)]
+
+    def for_groups(self, function: Callable[[npt.NDArray[np.int_]], Floats], executor: Executor) -> Floats:
+        """A value (n,) for every picture from a function that does a group of them at a time."""
+        found, groups = np.empty(len(self.fold)), self.shared()
+        for group, values in zip(groups, executor.run(function, groups), strict=True):
+            found[group] = values
+        return found
 
 
 @dataclass(frozen=True)

@@ -54,10 +54,7 @@ def place_scores(
         away = cost[:, 1:].mean(axis=1)
         return np.where(away > 0, cost[:, 0] / np.where(away > 0, away, 1.0), 1.0)
 
-    scores, groups = np.empty(len(data)), model.shared()
-    for group, values in zip(groups, executor.run(score, groups), strict=True):
-        scores[group] = values
-    return scores
+    return model.for_groups(score, executor)
 
 
 def _unit(row: Array) -> Array:

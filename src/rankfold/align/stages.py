@@ -204,11 +204,7 @@ def feature_model(job: Job, transforms: Floats, rank: int | None = None) -> tupl
     rows, low_rank, valid = feature_rows(job, transforms)
 
     def costs(model: Model) -> Floats:
-        found, groups = np.empty(len(rows)), model.shared()
-        each = job.executor.run(lambda group: model.others(group[0]).cost(rows[group], valid[group]), groups)
-        for group, values in zip(groups, each, strict=True):
-            found[group] = values
-        return found
+        return model.for_groups(lambda group: model.others(group[0]).cost(rows[group], valid[group]), job.executor)
 
     model = fit_model(rows, low_rank, valid, rank=rank)
     cost = costs(model)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -52,7 +53,12 @@ def time_both(problem: Problem, repeats: int = 7, n_jobs: int = 1) -> tuple[floa
                 if repeat:  # the first one compiles
                     seconds[k].append(time.perf_counter() - began)
     rasl, meadmm = (1e3 * float(np.median(seconds[k])) / ITERATIONS for k in (0, 1))
-    return rasl, meadmm, float(np.median(np.divide(seconds[1], seconds[0])))
+    return rasl, meadmm, paired(seconds[1], seconds[0])
+
+
+def paired(one: Sequence[float], other: Sequence[float]) -> float:
+    """Median of the ratios of times that were measured next to each other."""
+    return float(np.median(np.divide(one, other)))
 
 
 def moving_problem(shape: tuple[int, int, int]) -> Problem:

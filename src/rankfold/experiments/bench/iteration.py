@@ -18,10 +18,9 @@ from rankfold.experiments.bench.declared import declared
 from rankfold.experiments.bench.floor import floor_seconds
 from rankfold.experiments.bench.inputs import generated, heads, linearised, published, read_matrix
 from rankfold.experiments.bench.process import calm
-from rankfold.experiments.bench.rounds import paired
 from rankfold.experiments.bench.setting import Rows, Setting, Task, jobs_of
 from rankfold.experiments.bench.worker import wait_until
-from rankfold.experiments.speed import moving_problem, time_both
+from rankfold.experiments.speed import moving_problem, paired, time_both
 from rankfold.experiments.windows import read_windows, run_windows
 from rankfold.families import Floats
 from rankfold.status import Record

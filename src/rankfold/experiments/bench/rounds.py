@@ -5,12 +5,12 @@ A ratio is the median over the rounds of the ratio within a round; a time is the
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from rankfold.experiments.bench.setting import Rows
+from rankfold.experiments.speed import paired
 
 TURNS = {"implementation", "axis"}  # rows with one of these come once a round
 SAME = ("matrix", "set", "implementation", "threads", "axis", "images", "pixels")  # what makes them the same
@@ -42,8 +42,3 @@ def ratio(one: dict[str, Any], other: dict[str, Any]) -> float:
     if len(one.get("seconds", [])) == len(other.get("seconds", [])) > 0:
         return paired(one["seconds"], other["seconds"])
     return float(one["median"] / other["median"])
-
-
-def paired(one: Sequence[float], other: Sequence[float]) -> float:
-    """Median of the ratios within the rounds."""
-    return float(np.median(np.divide(one, other)))

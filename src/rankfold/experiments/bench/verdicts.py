@@ -9,9 +9,10 @@ from typing import Any
 from rankfold.experiments.bench.alignment import TOOLBOX
 from rankfold.experiments.bench.declared import declared, rasl_set
 from rankfold.experiments.bench.growth import exponent
-from rankfold.experiments.bench.rounds import paired, ratio
+from rankfold.experiments.bench.rounds import ratio
 from rankfold.experiments.bench.setting import Rows
 from rankfold.experiments.bench.store import Records
+from rankfold.experiments.speed import paired
 
 REACHED, MISSED, OPEN = "reached", "missed", "not measured"
 
