@@ -292,8 +292,9 @@ def power_of_two(array: npt.NDArray[Any]) -> float:
 
     Squares of values like 1e-200 or 1e30 (in single precision) would vanish or overflow.
     """
-    finite = np.abs(array[np.isfinite(array)])
-    largest = float(finite.max(initial=0.0))
+    largest = float(max(-array.min(initial=0.0), array.max(initial=0.0)))
+    if not np.isfinite(largest):
+        largest = float(np.abs(array[np.isfinite(array)]).max(initial=0.0))
     if largest == 0 or 2.0**-20 <= largest <= 2.0**20:
         return 1.0
     return float(2.0 ** np.round(np.log2(largest)))

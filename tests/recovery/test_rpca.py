@@ -69,6 +69,15 @@ def test_a_stack_of_pictures_keeps_its_shape():
     np.testing.assert_allclose(result.low_rank + result.sparse, video, atol=1e-5)
 
 
+def test_a_result_does_not_hold_the_memory_of_the_solver():
+    result = rf.decompose(low_rank_plus_sparse(60, 300, 3, 0.05, 0).data)
+    for part in (result.low_rank, result.sparse):
+        owner = part
+        while owner.base is not None:
+            owner = owner.base
+        assert owner.nbytes == part.nbytes
+
+
 def test_the_quick_schedule_does_not_complain_about_what_was_asked_for():
     truth = low_rank_plus_sparse(60, 300, 3, 0.05, 0)
     noisy = truth.data + 0.1 * np.random.default_rng(0).standard_normal(truth.data.shape)

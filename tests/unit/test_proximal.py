@@ -69,6 +69,18 @@ def test_single_precision_is_multiplied_as_it_is_where_that_is_good_enough():
     np.testing.assert_allclose(svt.singular_values, values, atol=0.003 * t)
 
 
+def test_a_rank_that_is_kept_cuts_the_smallest_values_off():
+    X = graded(1e4)
+    U, values, Vt = np.linalg.svd(X, full_matrices=False)
+    for svt in (
+        threshold_gram(sum(in_slabs(X, "double")), 1e-3, most=5),
+        threshold_gram(sum(in_slabs(X, "double")), 1e-3, most=5, expected=1),
+        threshold_triangles(in_slabs(X, "triangle"), 1e-3, most=5),
+    ):
+        np.testing.assert_allclose(operator(svt) @ X, (U[:, :5] * (values[:5] - 1e-3)) @ Vt[:5], atol=1e-11)
+        np.testing.assert_allclose(svt.singular_values, values[:5] - 1e-3, atol=1e-11)
+
+
 def test_the_product_has_thin_factors_where_the_rank_is_low():
     X = graded(1e6)
     gram = X @ X.T

@@ -1,4 +1,5 @@
 import importlib
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -212,6 +213,21 @@ class TestSchedules:
         assert settings.growth(primal=1e-2, dual=1e-2) == settings.penalty_growth
         assert settings.growth(primal=1e-5, dual=1e-5) == settings.finish
         assert Settings().growth(primal=1e-9, dual=1.0) == 1.25
+
+    def test_a_frozen_run_strides_to_its_end_and_keeps_its_rank(self):
+        settings = scheduled(Settings(tol=1e-7), "quick")
+        assert settings.growth(primal=1e-6, dual=5e-2) == settings.finish  # no iteration will lower that any more
+        assert settings.growth(primal=1e-6, dual=5e-3) == settings.penalty_growth  # this one is on its way
+        assert settings.growth(primal=1e-3, dual=5e-2) == settings.penalty_growth
+        rough = self.truth.data + 0.3 * np.random.default_rng(0).standard_normal(self.truth.data.shape)
+        strides, steps = (solve(Problem(rough, LAM), one) for one in (settings, replace(settings, outrun=np.inf)))
+        frozen = [settings.frozen(r.primal_residual, r.dual_residual) for r in strides.records]
+        ranks = [r.rank for r in strides.records]
+        assert sum(frozen) > 3
+        assert frozen[-1]
+        assert max(ranks[frozen.index(True) :]) == ranks[frozen.index(True)] < 60
+        assert len(strides.records) < 0.9 * len(steps.records)
+        assert strides.objective < steps.objective * (1 + 1e-4)
 
     def test_what_is_not_convex_keeps_the_published_one(self):
         settings = Settings(surrogate="reweighted")

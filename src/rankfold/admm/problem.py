@@ -78,7 +78,8 @@ class Settings:
     penalty_growth: float = 1.25  # ρ
     penalty_start: float = 1.25  # μ_0 σ_1
     balance: float = np.inf  # μ grows only while dual ≤ balance x primal residual; ∞ = always, as published
-    finish: float = 1.25  # ρ of a balanced run that is optimal to dual_tol: only the primal residual has to fall
+    outrun: float = np.inf  # x the primal residual: a dual one above it will not fall any more; ∞ = as published
+    finish: float = 1.25  # ρ once only the primal residual has to fall, because the run is optimal or frozen
     relaxation: float = 1.0  # a: the steps after A take aA + (1 - a)(V_m - E) for it
     dual_tol: float = 1e-3  # relative dual residual above which a stopped run was frozen, a balanced one goes on
 
@@ -89,9 +90,15 @@ class Settings:
 
     def growth(self, primal: float, dual: float) -> float:
         """What μ is multiplied by, given both residuals of the last iteration."""
-        if not np.isinf(self.balance) and primal <= self.dual_tol and 100 * dual <= self.dual_tol:
-            return self.finish  # far below, so that four digits of what is made of A and E do not move any more
+        # far below, so that four digits of what is made of A and E do not move any more
+        optimal = not np.isinf(self.balance) and primal <= self.dual_tol and 100 * dual <= self.dual_tol
+        if optimal or self.frozen(primal, dual):
+            return self.finish
         return self.penalty_growth if dual <= self.balance * primal else 1.0
+
+    def frozen(self, primal: float, dual: float) -> bool:
+        """Whether μ has outrun the dual residual for good. The rank is kept then: noise would pass the threshold."""
+        return dual > max(self.outrun * primal, 10 * self.dual_tol)
 
     @property
     def convex(self) -> bool:
@@ -116,13 +123,14 @@ class Settings:
 
 
 # How the penalty grows: the settings that differ from the published ones. "balanced" waits for the dual residual and is
-# optimal to it; "quick" does not wait, and ends 2e-5 to 5e-5 above the least objective on real data. Both start later
-# and take longer strides than the published schedule, which over-relaxation makes up for.
+# optimal to it; "quick" does not wait, and ends 3e-5 to 6e-5 above the least objective on real data. Both start later
+# and take longer strides than the published schedule, which over-relaxation makes up for. "quick" ends in strides that
+# are longer still, which saves a fifth of its iterations.
 _STRIDES = {"penalty_start": 8.0, "penalty_growth": 1.5, "relaxation": 1.4}
 SCHEDULES: dict[str, dict[str, float]] = {
     "published": {},
     "balanced": {**_STRIDES, "balance": 60.0, "finish": 2.0},
-    "quick": _STRIDES,
+    "quick": {**_STRIDES, "outrun": 1000.0, "finish": 4.0},
 }
 
 

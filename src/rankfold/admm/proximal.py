@@ -69,17 +69,17 @@ class Thresholding:
         return np.asarray((self.vectors * self.singular_values**2) @ self.vectors.T)
 
 
-def form_for(threshold: float, largest: float) -> str:
+def form_for(threshold: float, largest: float, precise: bool = True) -> str:
     """What a slab is to be reduced to: its Gram matrix in its own precision or in double, or its "triangle"."""
-    if threshold < GRAM_LIMIT * largest:
+    if precise and threshold < GRAM_LIMIT * largest:
         return "triangle"
     return "double" if threshold < SINGLE_LIMIT * largest else "own"
 
 
 def threshold_gram(
-    gram: Floats, threshold: float, surrogate: str = "nuclear", expected: int | None = None
+    gram: Floats, threshold: float, surrogate: str = "nuclear", most: int | None = None, expected: int | None = None
 ) -> Thresholding:
-    """SVT from X X'. If few singular values are ``expected`` above the threshold, only those are looked for."""
+    """SVT from X X', of rank ``most`` at most. If few singular values are ``expected``, only those are looked for."""
     if expected is not None and PARTIAL * expected < len(gram):
         from scipy.linalg import eigh
 
@@ -87,14 +87,16 @@ def threshold_gram(
         squares, U = eigh(gram, subset_by_value=(threshold**2, np.inf), driver="evx", check_finite=False)
     else:
         squares, U = np.linalg.eigh(gram)  # divide and conquer; the MRRR driver is not bit for bit repeatable
-    return _operator(U[:, ::-1], np.sqrt(np.maximum(squares[::-1], 0.0)), threshold, surrogate)
+    return _operator(U[:, ::-1], np.sqrt(np.maximum(squares[::-1], 0.0)), threshold, surrogate, most)
 
 
-def threshold_triangles(triangles: list[Floats], threshold: float, surrogate: str = "nuclear") -> Thresholding:
-    """SVT from the triangles of the slabs."""
+def threshold_triangles(
+    triangles: list[Floats], threshold: float, surrogate: str = "nuclear", most: int | None = None
+) -> Thresholding:
+    """SVT from the triangles of the slabs, of rank ``most`` at most."""
     R = np.linalg.qr(np.concatenate(triangles), mode="r")
     _, sigma, Vt = np.linalg.svd(R, full_matrices=False)
-    return _operator(Vt.T, sigma, threshold, surrogate)
+    return _operator(Vt.T, sigma, threshold, surrogate, most)
 
 
 def largest_singular_value(gram: Floats) -> float:
@@ -102,12 +104,13 @@ def largest_singular_value(gram: Floats) -> float:
     return float(np.sqrt(max(float(np.linalg.eigvalsh(gram)[-1]), 0.0)))
 
 
-def _operator(U: Floats, sigma: Floats, threshold: float, surrogate: str) -> Thresholding:
+def _operator(U: Floats, sigma: Floats, threshold: float, surrogate: str, most: int | None) -> Thresholding:
     """M = U diag((1 - t/σ)_+) U' from the left singular vectors and values of X, largest first.
 
     Values up to t may be left out: no surrogate keeps them.
     """
     thresholds = SURROGATES[surrogate](sigma, threshold)
     rank = int(np.count_nonzero(sigma > thresholds))
+    rank = rank if most is None else min(rank, most)
     kept = sigma[:rank] - thresholds[:rank]
     return Thresholding(U[:, :rank], kept / sigma[:rank], kept, float(sigma.max(initial=0.0)))

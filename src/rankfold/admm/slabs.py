@@ -82,7 +82,7 @@ def _pieces(size: int, length: int) -> list[slice]:
 
 def _slab(problem: Problem, rows: slice, columns: slice) -> Slab:
     """Copy one piece of a problem."""
-    D = problem.data[rows, columns].copy()
+    D = problem.data[rows, columns]
     Q = (
         np.zeros((len(D), 0, D.shape[1]), D.dtype)
         if problem.basis is None
@@ -93,10 +93,12 @@ def _slab(problem: Problem, rows: slice, columns: slice) -> Slab:
         if problem.weights is None
         else np.ascontiguousarray(problem.weights[rows, columns], dtype=D.dtype)
     )
-    X, A, E, Y = (np.zeros_like(D) for _ in range(4))
+    # in one piece: large pieces of memory come in large pages, and to touch a new page takes as long as to fill it
+    V, X, A, E, Y = np.zeros((5, *D.shape), D.dtype)
+    V[...] = D
     P = np.empty((0, 0), D.dtype)
     tall = problem.data.shape[0] > problem.data.shape[1]
-    return Slab(rows, columns, D, Q, W, X, A, E, Y, P, following=X, runs=[ALL], blocks=[ALL], tall=tall)
+    return Slab(rows, columns, V, Q, W, X, A, E, Y, P, following=X, runs=[ALL], blocks=[ALL], tall=tall)
 
 
 def start(slab: Slab, dual_norm: float, mu: float) -> None:

@@ -36,9 +36,9 @@ class State:
     growth: float  # what μ is multiplied by after the next step
     cloned: bool  # whether there is a Φ, and X in the slabs is (X + βΦ)/(1 + β)
     largest: float  # σ_1 of the data
-    reductions: list[Floats]  # of X, one a slab
-    form: str  # what they are, see form_for
+    form: str  # what X is to be reduced to, see form_for
     rank: int | None  # of the last A
+    kept: bool  # whether the next may not have a higher one
     singular_values: Floats  # of A
     record: InnerRecord | None
 
@@ -115,7 +115,7 @@ def step(
     # with Φ present A = SVT_{1/(μ(1+β))}((X + βΦ)/(1+β)): the clone penalty has the metric of the augmented term
     growth = mu * state.largest / settings.penalty_start
     surrogate = settings.surrogate if growth >= settings.surrogate_start else "nuclear"
-    svt = _threshold(state, 1 / (mu * (1 + beta)), surrogate)
+    svt = _threshold(slabs, state, executor, 1 / (mu * (1 + beta)), surrogate)
 
     # E = S_{λΩ/μ}[D + Jδ - A + Y/μ];  δ_i = -Q_i'(D_i - E_i - A_i + Y_i/μ), where Q_i'Q_i = I
     # V = D + Jδ;  Z = V - A - E;  Y += μ Z;  μ *= ρ;  and X for the next A
@@ -142,9 +142,6 @@ def step(
         norms = executor.run(on_slab.ascend, on_slab.parts_of(slabs), change[:, :0], mu, mu_next, beta)
     primal, dual, size = np.sqrt(reduce(np.add, norms))
     primal, dual = primal / data_norm, dual / size if size > 0 else 0.0
-    form = form_for(1 / (mu_next * (1 + beta)), svt.largest)
-    reductions = on_slab.reductions(slabs, executor, form)
-
     nuclear = float(svt.singular_values.sum())
     record = InnerRecord(
         *index,
@@ -156,8 +153,11 @@ def step(
         dual_residual=dual,
         penalty=mu,
     )
+    frozen = settings.frozen(primal, dual)
+    # a rank that is kept does not depend on digits of singular values that are near the threshold
+    form = form_for(1 / (mu_next * (1 + beta)), svt.largest, precise=not frozen)
     growth, rank = settings.growth(primal, dual), len(svt.singular_values)
-    return State(delta, mu_next, growth, cloned, state.largest, reductions, form, rank, svt.singular_values, record)
+    return State(delta, mu_next, growth, cloned, state.largest, form, rank, frozen, svt.singular_values, record)
 
 
 def _initial_state(
@@ -173,19 +173,19 @@ def _initial_state(
         executor.run(on_slab.start, slabs, max(largest, peak / problem.sparsity), mu)
     else:
         executor.run(on_slab.resume, slabs, near.sparse, near.dual, mu)
-    form = form_for(1 / mu, largest)
-    reductions = on_slab.reductions(slabs, executor, form)
     p = 0 if problem.basis is None else problem.basis.shape[1]
     delta, growth = np.zeros((len(problem.data), p)), settings.penalty_growth
     rank = 1 if near is None else near.rank
-    return State(delta, mu, growth, False, largest, reductions, form, rank, np.zeros(0), None)
+    return State(delta, mu, growth, False, largest, form_for(1 / mu, largest), rank, False, np.zeros(0), None)
 
 
-def _threshold(state: State, threshold: float, surrogate: str) -> Thresholding:
-    """SVT of X from whichever small matrices the last pass left."""
+def _threshold(slabs: list[Slab], state: State, executor: Executor, threshold: float, surrogate: str) -> Thresholding:
+    """SVT of X through its small matrices, one a slab."""
+    reductions = on_slab.reductions(slabs, executor, state.form)
+    most = state.rank if state.kept else None
     if state.form == "triangle":
-        return threshold_triangles(state.reductions, threshold, surrogate)
-    return threshold_gram(reduce(np.add, state.reductions), threshold, surrogate, expected=state.rank)
+        return threshold_triangles(reductions, threshold, surrogate, most)
+    return threshold_gram(reduce(np.add, reductions), threshold, surrogate, most, expected=state.rank)
 
 
 def _project(

@@ -85,9 +85,10 @@ def decompose(
     valid = ~np.isnan(data)
     if not valid.any():
         raise InputError("the data are NaN everywhere, so there is nothing to decompose")
-    data[~valid] = 0
+    if not valid.all():
+        data[~valid] = 0
     unit = power_of_two(data)
-    data = data / np.asarray(unit, data.dtype)
+    data /= np.asarray(unit, data.dtype)
     shape = (1, 1, data.shape[1]) if given.ndim == 2 else (1, *given.shape[1:3])
     if given.ndim == 4:  # rows are (channels, height, width) inside
         data = np.ascontiguousarray(np.moveaxis(data.reshape(given.shape), -1, 1)).reshape(data.shape)
@@ -103,10 +104,13 @@ def decompose(
     if solution.status is not Status.STALLED or schedule == "balanced":  # otherwise that is what was asked for
         announce(solution.status, "decompose", strict)
     sparse = data - solution.low_rank if solution.status is Status.STOPPED else solution.sparse
-    known = valid.any(axis=0) & valid.any(axis=1)[:, None]  # a row or column that nobody saw stays unknown
+    low_rank, sparse = unit * solution.low_rank, unit * sparse  # copies: theirs are part of all that the solver had
+    if not valid.all():
+        known = valid.any(axis=0) & valid.any(axis=1)[:, None]  # a row or column that nobody saw stays unknown
+        low_rank, sparse = np.where(known, low_rank, np.nan), np.where(valid, sparse, 0)
     return Decomposition(
-        low_rank=_like(np.where(known, solution.low_rank * unit, np.nan).astype(data.dtype), given.shape),
-        sparse=_like(np.where(valid, sparse * unit, 0).astype(data.dtype), given.shape),
+        low_rank=_like(low_rank, given.shape),
+        sparse=_like(sparse, given.shape),
         singular_values=unit * solution.singular_values,
         objective=unit * solution.objective,
         sparsity=problem.sparsity,
