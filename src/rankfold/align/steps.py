@@ -69,12 +69,11 @@ def residuals(sampler: Sampler, matrix: Floats, index: int, local: Linearised, l
     The trial is scaled to the norm that the old picture has on those pixels: otherwise a transform could lower its
     residual by running out of the picture. One that loses half of the pixels is refused (infinite).
     """
-    from rankfold.warp.kernels import compare
+    from rankfold.warp.kernels import try_out
 
-    values, _, seen = sampler.sample(index, matrix)
-    valid = local.valid[index]
-    before, after, count = compare(values, seen, local.data[index], valid, low_rank[index])
-    return (before, after) if 2 * count >= np.count_nonzero(valid) else (0.0, np.inf)
+    place = (*sampler.source(index), np.ascontiguousarray(matrix, dtype=np.float64), *sampler.frame.shape)
+    before, after = try_out(*place, local.data[index], local.valid[index], low_rank[index])
+    return float(before), float(after)
 
 
 def limit(motion: Motion, increments: Floats, corners: Floats, trust: float) -> Floats:

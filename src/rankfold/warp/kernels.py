@@ -8,9 +8,10 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-from rankfold.sums import FREE, PIECE, combine, dot
+from rankfold.sums import FREE, PIECE, combine, dot, dots
 
 Array = npt.NDArray[Any]
+Bools = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float64]
 
 EDGE = 1e-6  # px: how far outside the outermost pixel centre rounding may put a point that is on it
@@ -19,13 +20,13 @@ EDGE = 1e-6  # px: how far outside the outermost pixel centre rounding may put a
 @njit(cache=True, nogil=True)
 def sample(
     planes: Floats,
-    cells: npt.NDArray[np.bool_],
+    cells: Bools,
     matrix: Floats,
     height: int,
     width: int,
     values: Array,
     gradient: Array,
-    valid: npt.NDArray[np.bool_],
+    valid: Bools,
 ) -> None:
     """Evaluate the spline with coefficients ``planes`` (c, h + 2, w + 2) at T(x, y) for the grid (height, width).
 
@@ -75,14 +76,55 @@ def sample(
 
 
 @njit(cache=True, nogil=True)
+def linearise(
+    planes: Floats,
+    cells: Bools,
+    matrix: Floats,
+    derivative: Floats,
+    height: int,
+    width: int,
+    row: Array,
+    jacobian: Array,
+    valid: Bools,
+) -> Any:
+    """Sample a picture, differentiate it by the parameters, normalise both. Returns its norm, zero if it is empty."""
+    differentiate(planes, cells, matrix, derivative, height, width, row, jacobian, valid)
+    norm = np.sqrt(dot(row, row))
+    if norm > 0:
+        normalise(row, jacobian, norm)
+    return norm
+
+
+@njit(cache=True, nogil=True)
+def differentiate(
+    planes: Floats,
+    cells: Bools,
+    matrix: Floats,
+    derivative: Floats,
+    height: int,
+    width: int,
+    values: Array,
+    jacobian: Array,
+    valid: Bools,
+) -> None:
+    """Values (c m,), their derivative (p, c m) by the parameters, given that of the matrix (p, 3, 3), and validity."""
+    channels, m = len(planes), height * width
+    gradient = np.empty((channels, 2, m), values.dtype)
+    sample(planes, cells, matrix, height, width, values.reshape(channels, m), gradient, valid[:m])
+    for c in range(1, channels):
+        valid[c * m : (c + 1) * m] = valid[:m]
+    chain(gradient, matrix, derivative, height, width, jacobian.reshape(len(jacobian), channels, m))
+
+
+@njit(cache=True, nogil=True)
 def chain(gradient: Array, matrix: Floats, derivative: Floats, height: int, width: int, out: Array) -> None:
     """Derivative ``out`` (p, c, m) by the parameters from the picture's own (c, 2, m), by the chain rule.
 
     ``derivative`` (p, 3, 3) is that of the matrix: a point (h_1 u, h_2 u) / h_3 u moves by the quotient rule.
     """
     channels, p = gradient.shape[0], derivative.shape[0]
-    zs, xs, ys = np.empty(width), np.empty(width), np.empty(width)
-    over, du, dv = np.empty(width), np.empty(width), np.empty(width)
+    zs, xs, ys, over = np.empty(width), np.empty(width), np.empty(width), np.empty(width)
+    du, dv = np.empty(width, gradient.dtype), np.empty(width, gradient.dtype)
     for row in range(height):
         map_row(matrix, row, xs, ys, zs)
         for column in range(width):
@@ -90,10 +132,16 @@ def chain(gradient: Array, matrix: Floats, derivative: Floats, height: int, widt
         for k in range(p):
             d = derivative[k]
             a, b, z = (d[0, 1] * row + d[0, 2], d[1, 1] * row + d[1, 2], d[2, 1] * row + d[2, 2])
-            for column in range(width):
-                tilt = d[2, 0] * column + z
-                du[column] = (d[0, 0] * column + a - xs[column] * tilt) * over[column]
-                dv[column] = (d[1, 0] * column + b - ys[column] * tilt) * over[column]
+            if z == 0 and d[2, 0] == 0:  # the parameter does not tilt
+                for column in range(width):
+                    du[column] = (d[0, 0] * column + a) * over[column]
+                for column in range(width):
+                    dv[column] = (d[1, 0] * column + b) * over[column]
+            else:
+                for column in range(width):
+                    tilt = d[2, 0] * column + z
+                    du[column] = (d[0, 0] * column + a - xs[column] * tilt) * over[column]
+                    dv[column] = (d[1, 0] * column + b - ys[column] * tilt) * over[column]
             for c in range(channels):
                 gx = gradient[c, 0, row * width : (row + 1) * width]
                 gy = gradient[c, 1, row * width : (row + 1) * width]
@@ -118,7 +166,7 @@ def map_row(matrix: Floats, row: int, xs: Floats, ys: Floats, zs: Floats) -> Non
 
 
 @njit(cache=True, nogil=True)
-def find_cells(xs: Floats, ys: Floats, zs: Floats, h: int, w: int, corners: Array, seen: npt.NDArray[np.bool_]) -> None:
+def find_cells(xs: Floats, ys: Floats, zs: Floats, h: int, w: int, corners: Array, seen: Bools) -> None:
     """Where in a flat plane the sixteen coefficients of each point begin, its place (xs, ys) in its cell, and validity.
 
     Behind a homography's horizon there is no picture, nor outside the outermost pixel centres.
@@ -191,8 +239,22 @@ def across(lines: Any, weight: Floats, k: int) -> Any:
     return weight[0, k] * lines[0] + weight[1, k] * lines[1] + weight[2, k] * lines[2] + weight[3, k] * lines[3]
 
 
+@njit(cache=True, nogil=True)
+def try_out(
+    planes: Floats, cells: Bools, matrix: Floats, height: int, width: int, row: Array, valid: Bools, target: Array
+) -> Any:
+    """Sample a picture and :func:`compare` it; one that loses half of the pixels is infinitely far."""
+    channels, m = len(planes), height * width
+    trial, seen = np.empty((channels, m), row.dtype), np.empty(m, np.bool_)
+    sample(planes, cells, matrix, height, width, trial, np.empty((0, 2, m), row.dtype), seen)
+    before, after, count = compare(trial, seen, row, valid, target)
+    if 2 * count < np.count_nonzero(valid):
+        return 0.0, np.inf
+    return before, after
+
+
 @njit(cache=True, nogil=True, fastmath=FREE)
-def compare(trial: Array, seen: npt.NDArray[np.bool_], row: Array, valid: npt.NDArray[np.bool_], target: Array) -> Any:
+def compare(trial: Array, seen: Bools, row: Array, valid: Bools, target: Array) -> Any:
     """L1 distance of a row and of a trial from a target, over the pixels that both of them see.
 
     ``trial`` (c, m) with ``seen`` (m,) is scaled to the norm that ``row`` (c m,) has on those pixels. Also returns how
@@ -237,11 +299,16 @@ def normalise(row: Array, jacobian: Array, norm: float) -> None:
 @njit(cache=True, nogil=True)
 def gram(rows: Array, out: Floats) -> None:
     """Inner products (n, p, p) of rows (n, p, m)."""
-    n, p, _ = rows.shape
+    n, p, m = rows.shape
+    every = np.arange(p)
+    out[:] = 0
     for i in range(n):
+        for first in range(0, m, PIECE):
+            for k in range(p):
+                dots(rows[i], every[: k + 1], first, rows[i, k, first : first + PIECE], out[i, k])
         for k in range(p):
-            for l in range(k + 1):
-                out[i, k, l] = out[i, l, k] = dot(rows[i, k], rows[i, l])
+            for l in range(k):
+                out[i, l, k] = out[i, k, l]
 
 
 @njit(cache=True, nogil=True)

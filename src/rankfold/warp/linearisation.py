@@ -90,21 +90,19 @@ class Linearised:
 
 def linearise(sampler: Sampler, motion: Motion, executor: Executor | None = None) -> Linearised:
     """Warp, normalise and differentiate every image at ``motion``."""
-    from rankfold.warp.kernels import normalise
+    from rankfold.warp import kernels
 
-    matrices, derivatives = motion.differentials
+    matrices, derivatives = (np.ascontiguousarray(part, dtype=np.float64) for part in motion.differentials)
     m = int(np.prod(sampler.row_shape))
     data, valid = np.empty((len(sampler), m), sampler.dtype), np.empty((len(sampler), m), np.bool_)
     basis = np.empty((len(sampler), motion.family.size, m), sampler.dtype)
 
     def one(i: int) -> float:
-        sampler.differentiate(i, matrices[i], derivatives[i], data[i], basis[i], valid[i])
-        norm = _norm(data[i], sampler, i)
-        normalise(data[i], basis[i], norm)
-        return norm
+        place = (*sampler.source(i), matrices[i], derivatives[i], *sampler.frame.shape)
+        return float(kernels.linearise(*place, data[i], basis[i], valid[i]))
 
     run = executor or Serial()
-    norms = np.array(run.run(one, range(len(sampler))))
+    norms = _seen(np.array(run.run(one, range(len(sampler)))), sampler)
     increments = orthonormalise(basis, motion.reach(sampler.frame.corners), run)
     return Linearised(data, basis, increments, norms, valid)
 
@@ -113,8 +111,10 @@ def warp_normalised(
     sampler: Sampler, transforms: Floats, executor: Executor | None = None
 ) -> tuple[Array, Floats, Bools]:
     """D (n, m), norms (n,) and validity (n, m) without derivatives."""
+    from rankfold.sums import dot
+
     sampled = (executor or Serial()).run(lambda index: sampler.sample(index, transforms[index]), range(len(sampler)))
-    norms = np.array([_norm(values.ravel(), sampler, index) for index, (values, _, _) in enumerate(sampled)])
+    norms = _seen(np.array([np.sqrt(dot(values.ravel(), values.ravel())) for values, _, _ in sampled]), sampler)
     data = np.stack([values.ravel() / float(norm) for (values, _, _), norm in zip(sampled, norms, strict=True)])
     return data, norms, np.stack([np.tile(valid, len(values)) for values, _, valid in sampled])
 
@@ -153,15 +153,12 @@ def orthonormalise(J: Array, reach: Floats, executor: Executor | None = None) ->
     return np.asarray((correction @ T).swapaxes(1, 2))
 
 
-def _norm(values: Array, sampler: Sampler, index: int) -> float:
-    """Norm of one warped image, refused where there is nothing to normalise."""
-    from rankfold.sums import dot
-
-    norm = float(np.sqrt(dot(values, values)))
-    if norm == 0:
+def _seen(norms: Floats, sampler: Sampler) -> Floats:
+    """Norms (n,) of warped images, refused where there is nothing to normalise."""
+    for index in np.flatnonzero(norms == 0):
         h, w = sampler.frame.shape
         raise InputError(
             f"the {h}x{w} frame sees nothing of {sampler.names[index]} (outside it, masked, or all zero there); "
             "use a smaller frame, another start, or leave the picture out"
         )
-    return norm
+    return norms

@@ -60,14 +60,14 @@ class Sampler:
 
         ``derivative`` (p, 3, 3) is that of the matrix by the parameters.
         """
-        from rankfold.warp.kernels import chain
+        from rankfold.warp.kernels import differentiate
 
-        channels, (height, width) = len(self.planes[index]), self.frame.shape
-        gradient = np.empty((channels, 2, height * width), self.dtype)
-        seen = self._sample(index, matrix, values.reshape(channels, -1), gradient)
-        valid.reshape(channels, -1)[:] = seen
         matrix, derivative = (np.ascontiguousarray(a, dtype=np.float64) for a in (matrix, derivative))
-        chain(gradient, matrix, derivative, height, width, slopes.reshape(len(slopes), channels, -1))
+        differentiate(*self.source(index), matrix, derivative, *self.frame.shape, values, slopes, valid)
+
+    def source(self, index: int) -> tuple[Floats, Bools]:
+        """Planes and cells of one source, as the compiled functions take them."""
+        return self.planes[index], self.cells[index]
 
 
 def prepare(
