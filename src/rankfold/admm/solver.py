@@ -163,16 +163,18 @@ def step(
 def _initial_state(
     problem: Problem, settings: Settings, slabs: list[Slab], executor: Executor, near: Solution | None
 ) -> State:
-    """Y = D / max(σ_1, max|D|/λ), μ = 1.25/σ_1, E = 0, δ = 0; or E and Y of a solution that is near."""
-    for slab in slabs:
-        slab.X[...] = slab.V
-    largest = largest_singular_value(reduce(np.add, on_slab.reductions(slabs, executor, "own")))
-    peak = max(float(np.abs(slab.V).max()) for slab in slabs)
-    mu = settings.penalty_start / largest
-    if near is None:
-        executor.run(on_slab.start, slabs, max(largest, peak / problem.sparsity), mu)
-    else:
+    """Y = D / max(σ_1, max|D|/λ), μ = 1.25/σ_1, E = 0, δ = 0; or E and Y of a solution that is near, and its σ_1."""
+    if near is not None and near.rank > 0:
+        largest = float(near.singular_values[0] + 1 / near.records[-1].penalty)
+        mu = settings.penalty_start / largest
         executor.run(on_slab.resume, slabs, near.sparse, near.dual, mu)
+    else:
+        for slab in slabs:
+            slab.X[...] = slab.V
+        largest = largest_singular_value(reduce(np.add, on_slab.reductions(slabs, executor, "own")))
+        peak = max(float(np.abs(slab.V).max()) for slab in slabs)
+        mu = settings.penalty_start / largest
+        executor.run(on_slab.start, slabs, max(largest, peak / problem.sparsity), mu)
     p = 0 if problem.basis is None else problem.basis.shape[1]
     delta, growth = np.zeros((len(problem.data), p)), settings.penalty_growth
     rank = 1 if near is None else near.rank

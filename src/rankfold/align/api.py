@@ -12,7 +12,7 @@ import numpy.typing as npt
 from rankfold.admm import Problem, Settings, solve
 from rankfold.admm.problem import default_sparsity, scheduled
 from rankfold.align.features import check_features
-from rankfold.align.loop import OuterSettings, weights_of
+from rankfold.align.loop import QUICK_END, OuterSettings, weights_of
 from rankfold.align.methods import (
     check_cover,
     check_dtype,
@@ -190,11 +190,14 @@ def align(
             shape=full.row_shape,
         )
         exact = replace(inner, clone=clone_for(projector, n_neighbors or 12))
+        near = None
         if exact.convex:
             exact = scheduled(replace(exact, max_iter=5 * max_inner), schedule)
+            if quick and moved is not None and not moved.over and guide is stack:
+                near, exact = moved.solution, replace(exact, penalty_start=QUICK_END)
         # an observer that has stopped the alignment still gets its pictures decomposed
         watched = None if moved is not None and moved.over else observe
-        solution = solve(problem, exact, run, watched)
+        solution = solve(problem, exact, run, watched, near=near)
         if job.features is None:
             scores = place_scores(full, transforms, data, solution.low_rank, valid, run)
         else:

@@ -141,9 +141,8 @@ def _grid(family: Family, search: Search) -> list[Floats]:
 
 def _cost(sampler: Sampler, motion: Motion, index: int, candidates: list[Floats], others: Basis) -> Floats:
     """Robust cost (k,) of a picture at other parameters; the highest where it would see less than half."""
-    samples = [sampler.sample(index, motion.matrix(index, parameters)) for parameters in candidates]
-    valid = np.stack([np.tile(ok, len(values)) for values, _, ok in samples])
-    rows = np.stack([values.ravel() - 1 for values, _, _ in samples])
+    rows, valid = sampler.sample_many(index, np.stack([motion.matrix(index, parameters) for parameters in candidates]))
+    rows -= 1
     cost = others.cost(np.where(valid, rows, 0.0), valid)
     return np.where(2 * valid.sum(axis=1) < valid.shape[1], np.inf, cost)
 

@@ -40,13 +40,17 @@ def place_scores(
     """
     model = fit_model(data, low_rank, valid)
     sampler = replace(sampler, dtype=np.float32)  # a score is a matter of two digits
-    moves = [shift(SHIFT * direction) for direction in DIRECTIONS]
+    moves = np.stack([shift(SHIFT * direction) for direction in DIRECTIONS])
 
     def here_and_away(index: int) -> tuple[Array, npt.NDArray[np.bool_]]:
-        samples = [sampler.sample(index, transforms[index] @ move) for move in moves]
-        seen = np.stack([valid[index], *(np.tile(ok, len(values)) for values, _, ok in samples)])
-        moved = [_unit(v.ravel()) if offset is None else v.ravel() - offset for v, _, _ in samples]
-        return np.where(seen, np.stack([data[index], *moved], dtype=np.float32), np.float32(0)), seen
+        moved, known = sampler.sample_many(index, transforms[index] @ moves)
+        if offset is None:
+            norms = np.linalg.norm(moved, axis=1, keepdims=True)
+            moved /= np.where(norms > 0, norms, 1)
+        else:
+            moved -= np.float32(offset)
+        seen = np.concatenate([valid[index][None], known])
+        return np.where(seen, np.concatenate([data[index][None], moved], dtype=np.float32), np.float32(0)), seen
 
     def score(group: npt.NDArray[np.int_]) -> Floats:
         rows, seen = (np.concatenate(part) for part in zip(*map(here_and_away, group), strict=True))
@@ -55,9 +59,3 @@ def place_scores(
         return np.where(away > 0, cost[:, 0] / np.where(away > 0, away, 1.0), 1.0)
 
     return model.for_groups(score, executor)
-
-
-def _unit(row: Array) -> Array:
-    """A row over its norm; a row of zeros as it is."""
-    norm = float(np.linalg.norm(row))
-    return row / norm if norm > 0 else row

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from rankfold.admm import Clone, Problem, Settings, solve
+from rankfold.admm import Clone, Problem, Settings, Solution, solve
 from rankfold.admm.problem import default_sparsity
 from rankfold.align.features import contrast_stack
 from rankfold.align.loop import QUICK, OuterSettings, iterate, weights_of
@@ -81,6 +81,7 @@ class Progress:
     stop_rule: str = ""
     moved: tuple[tuple[str, Floats], ...] = ()  # stage, how far (n,) it moved each picture, canonical px
     rescued: npt.NDArray[np.bool_] | None = None  # (n,)
+    solution: Solution | None = None  # of the last linearised problem
 
     @property
     def over(self) -> bool:
@@ -253,4 +254,5 @@ def _iterate(
         outer=progress.outer + run.outer,
         status=run.status,
         stop_rule=run.stop_rule,
+        solution=run.solution,
     )

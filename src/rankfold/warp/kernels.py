@@ -14,6 +14,8 @@ Array = npt.NDArray[Any]
 Bools = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float64]
 
+DEGENERATE = 1e-6  # directions in which a picture changes this much less than in its best are left alone
+FLAT = 1e-6  # change of a unit-norm picture per px of corner motion below which it is flat
 EDGE = 1e-6  # px: how far outside the outermost pixel centre rounding may put a point that is on it
 
 
@@ -76,6 +78,16 @@ def sample(
 
 
 @njit(cache=True, nogil=True)
+def sample_many(
+    planes: Floats, cells: Bools, matrices: Floats, height: int, width: int, values: Array, valid: Bools
+) -> None:
+    """Values (k, c, m) and validity (k, m) at several transforms (k, 3, 3)."""
+    nothing = np.empty((0, 2, height * width), values.dtype)
+    for k in range(len(matrices)):
+        sample(planes, cells, matrices[k], height, width, values[k], nothing, valid[k])
+
+
+@njit(cache=True, nogil=True)
 def linearise(
     planes: Floats,
     cells: Bools,
@@ -86,12 +98,16 @@ def linearise(
     row: Array,
     jacobian: Array,
     valid: Bools,
+    reach: Floats,
+    noise: float,
+    increments: Floats,
 ) -> Any:
-    """Sample a picture, differentiate it by the parameters, normalise both. Returns its norm, zero if it is empty."""
+    """Sample a picture, differentiate, normalise, orthonormalise. Returns its norm, zero if there is nothing in it."""
     differentiate(planes, cells, matrix, derivative, height, width, row, jacobian, valid)
     norm = np.sqrt(dot(row, row))
     if norm > 0:
         normalise(row, jacobian, norm)
+        orthonormalise(jacobian, reach, noise, increments)
     return norm
 
 
@@ -122,32 +138,42 @@ def chain(gradient: Array, matrix: Floats, derivative: Floats, height: int, widt
 
     ``derivative`` (p, 3, 3) is that of the matrix: a point (h_1 u, h_2 u) / h_3 u moves by the quotient rule.
     """
-    channels, p = gradient.shape[0], derivative.shape[0]
-    zs, xs, ys, over = np.empty(width), np.empty(width), np.empty(width), np.empty(width)
-    du, dv = np.empty(width, gradient.dtype), np.empty(width, gradient.dtype)
+    channels, p, m = gradient.shape[0], derivative.shape[0], height * width
+    kind = gradient.dtype.type
+    us, vs = np.empty(m, gradient.dtype), np.empty(m, gradient.dtype)
     for row in range(height):
-        map_row(matrix, row, xs, ys, zs)
         for column in range(width):
-            over[column] = 1 / zs[column] if zs[column] > 0 else 0.0
+            us[row * width + column] = column
+            vs[row * width + column] = row
+    if not (matrix[2, :2].any() or derivative[:, 2].any()):  # nothing tilts: no quotient
+        over = kind(1 / matrix[2, 2])
         for k in range(p):
             d = derivative[k]
-            a, b, z = (d[0, 1] * row + d[0, 2], d[1, 1] * row + d[1, 2], d[2, 1] * row + d[2, 2])
-            if z == 0 and d[2, 0] == 0:  # the parameter does not tilt
-                for column in range(width):
-                    du[column] = (d[0, 0] * column + a) * over[column]
-                for column in range(width):
-                    dv[column] = (d[1, 0] * column + b) * over[column]
-            else:
-                for column in range(width):
-                    tilt = d[2, 0] * column + z
-                    du[column] = (d[0, 0] * column + a - xs[column] * tilt) * over[column]
-                    dv[column] = (d[1, 0] * column + b - ys[column] * tilt) * over[column]
-            for c in range(channels):
-                gx = gradient[c, 0, row * width : (row + 1) * width]
-                gy = gradient[c, 1, row * width : (row + 1) * width]
-                to = out[k, c, row * width : (row + 1) * width]
-                for column in range(width):
-                    to[column] = gx[column] * du[column] + gy[column] * dv[column]
+            xu, xv, x1 = kind(d[0, 0]), kind(d[0, 1]), kind(d[0, 2])
+            yu, yv, y1 = kind(d[1, 0]), kind(d[1, 1]), kind(d[1, 2])
+            for channel in range(channels):
+                gx, gy, to = gradient[channel, 0], gradient[channel, 1], out[k, channel]
+                for j in range(m):
+                    dx, dy = xu * us[j] + (xv * vs[j] + x1), yu * us[j] + (yv * vs[j] + y1)
+                    to[j] = gx[j] * (dx * over) + gy[j] * (dy * over)
+        return
+    xs, ys, zs = np.empty(m), np.empty(m), np.empty(m)
+    for row in range(height):
+        here = slice(row * width, (row + 1) * width)
+        map_row(matrix, row, xs[here], ys[here], zs[here])
+    for j in range(m):
+        zs[j] = 1 / zs[j] if zs[j] > 0 else 0.0
+    du, dv = np.empty(m, gradient.dtype), np.empty(m, gradient.dtype)
+    for k in range(p):
+        d = derivative[k]
+        for j in range(m):
+            tilt = d[2, 0] * us[j] + (d[2, 1] * vs[j] + d[2, 2])
+            du[j] = (d[0, 0] * us[j] + (d[0, 1] * vs[j] + d[0, 2]) - xs[j] * tilt) * zs[j]
+            dv[j] = (d[1, 0] * us[j] + (d[1, 1] * vs[j] + d[1, 2]) - ys[j] * tilt) * zs[j]
+        for channel in range(channels):
+            gx, gy, to = gradient[channel, 0], gradient[channel, 1], out[k, channel]
+            for j in range(m):
+                to[j] = gx[j] * du[j] + gy[j] * dv[j]
 
 
 @njit(cache=True, nogil=True)
@@ -297,32 +323,67 @@ def normalise(row: Array, jacobian: Array, norm: float) -> None:
 
 
 @njit(cache=True, nogil=True)
-def gram(rows: Array, out: Floats) -> None:
-    """Inner products (n, p, p) of rows (n, p, m)."""
-    n, p, m = rows.shape
-    every = np.arange(p)
-    out[:] = 0
-    for i in range(n):
-        for first in range(0, m, PIECE):
-            for k in range(p):
-                dots(rows[i], every[: k + 1], first, rows[i, k, first : first + PIECE], out[i, k])
-        for k in range(p):
-            for l in range(k):
-                out[i, l, k] = out[i, k, l]
+def orthonormalise(J: Array, reach: Floats, noise: float, increments: Floats) -> None:
+    """Make the rows of J (p, m) orthonormal in place; ``increments`` (p, p) gets what turns δ into Δτ.
+
+    ``reach`` (p,) is how far a unit of each parameter moves a corner (px): it makes the rows of J comparable. The
+    eigenvectors of their Gram matrix do the work of the thin QR, twice, because once leaves an error that grows with
+    the square of the condition, unless that is below the ``noise`` of the data's precision. They also show directions
+    that do not change the picture (a turn of a disc, any motion of a flat patch): those get a zero row and a zero
+    increment instead of noise.
+    """
+    p = len(J)
+    products, T = np.empty((p, p)), np.zeros((p, p))
+    gram(J, products)
+    for k in range(p):
+        for l in range(p):
+            products[k, l] /= reach[k] * reach[l]
+    squares, U = np.linalg.eigh(products)  # ascending
+    least = max(DEGENERATE * np.sqrt(max(squares[-1], 0.0)), FLAT, noise)
+    for k in range(p):
+        s = np.sqrt(max(squares[k], 0.0))
+        if s > least:
+            T[k] = U[:, k] / s / reach
+    recombine(T, J)
+    gram(J, products)
+    off = 0.0
+    for k in range(p):
+        if not T[k].any():
+            products[k, k] = 1.0
+        for l in range(p):
+            off = max(off, abs(products[k, l] - (1.0 if k == l else 0.0)))
+    if off > noise:
+        correction = np.linalg.inv(np.linalg.cholesky(products))
+        recombine(correction, J)
+        T = correction @ T
+    increments[:] = T.T
 
 
 @njit(cache=True, nogil=True)
-def recombine(matrices: Floats, rows: Array) -> None:
-    """Rows (n, p, m) <- matrices (n, p, p) times rows, in place."""
-    n, p, m = rows.shape
+def gram(rows: Array, out: Floats) -> None:
+    """Inner products (p, p) of rows (p, m)."""
+    p, m = rows.shape
+    every = np.arange(p)
+    out[:] = 0
+    for first in range(0, m, PIECE):
+        for k in range(p):
+            dots(rows, every[: k + 1], first, rows[k, first : first + PIECE], out[k])
+    for k in range(p):
+        for l in range(k):
+            out[l, k] = out[k, l]
+
+
+@njit(cache=True, nogil=True)
+def recombine(matrix: Floats, rows: Array) -> None:
+    """Rows (p, m) <- matrix (p, p) times rows, in place."""
+    p, m = rows.shape
     old, every = np.empty((p, PIECE), rows.dtype), np.arange(p)
-    for i in range(n):
-        for first in range(0, m, PIECE):
-            size = min(PIECE, m - first)
-            for k in range(p):
-                old[k, :size] = rows[i, k, first : first + size]
-            for k in range(p):
-                combine(matrices[i, k], old, every, 0, rows[i, k, first : first + size])
+    for first in range(0, m, PIECE):
+        size = min(PIECE, m - first)
+        for k in range(p):
+            old[k, :size] = rows[k, first : first + size]
+        for k in range(p):
+            combine(matrix[k], old, every, 0, rows[k, first : first + size])
 
 
 @njit(cache=True, nogil=True)

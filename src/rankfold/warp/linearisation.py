@@ -16,10 +16,6 @@ from rankfold.warp.sampling import Sampler
 
 Array = npt.NDArray[Any]
 
-DEGENERATE = 1e-6  # directions in which a picture changes this much less than in its best are left alone
-RUN = 8  # images that one call of a kernel does
-FLAT = 1e-6  # change of a unit-norm picture per px of corner motion below which it is flat
-
 
 @dataclass(frozen=True)
 class Motion:
@@ -93,17 +89,16 @@ def linearise(sampler: Sampler, motion: Motion, executor: Executor | None = None
     from rankfold.warp import kernels
 
     matrices, derivatives = (np.ascontiguousarray(part, dtype=np.float64) for part in motion.differentials)
-    m = int(np.prod(sampler.row_shape))
-    data, valid = np.empty((len(sampler), m), sampler.dtype), np.empty((len(sampler), m), np.bool_)
-    basis = np.empty((len(sampler), motion.family.size, m), sampler.dtype)
+    reach, noise = np.ascontiguousarray(motion.reach(sampler.frame.corners)), _noise(sampler.dtype)
+    n, p, m = len(sampler), motion.family.size, int(np.prod(sampler.row_shape))
+    data, valid, basis = np.empty((n, m), sampler.dtype), np.empty((n, m), np.bool_), np.empty((n, p, m), sampler.dtype)
+    increments = np.empty((n, p, p))
 
     def one(i: int) -> float:
         place = (*sampler.source(i), matrices[i], derivatives[i], *sampler.frame.shape)
-        return float(kernels.linearise(*place, data[i], basis[i], valid[i]))
+        return float(kernels.linearise(*place, data[i], basis[i], valid[i], reach[i], noise, increments[i]))
 
-    run = executor or Serial()
-    norms = _seen(np.array(run.run(one, range(len(sampler)))), sampler)
-    increments = orthonormalise(basis, motion.reach(sampler.frame.corners), run)
+    norms = _seen(np.array((executor or Serial()).run(one, range(n))), sampler)
     return Linearised(data, basis, increments, norms, valid)
 
 
@@ -119,38 +114,19 @@ def warp_normalised(
     return data, norms, np.stack([np.tile(valid, len(values)) for values, _, valid in sampled])
 
 
-def orthonormalise(J: Array, reach: Floats, executor: Executor | None = None) -> Floats:
-    """Make the rows of every J (n, p, m) orthonormal in place; returns the p x p matrices that turn δ into Δτ.
+def orthonormalise(J: Array, reach: Floats) -> Floats:
+    """Make the rows of every J (n, p, m) orthonormal in place; returns the p x p matrices that turn δ into Δτ."""
+    from rankfold.warp.kernels import orthonormalise
 
-    ``reach`` (n, p) is how far a unit of each parameter moves a corner (px): it makes the rows of J comparable. The
-    eigenvectors of their Gram matrix do the work of the thin QR, twice, because once leaves an error that grows with
-    the square of the condition. They also show directions that do not change the picture (a turn of a disc, any
-    motion of a flat patch): those get a zero row and a zero increment instead of noise.
-    """
-    from rankfold.warp.kernels import gram, recombine
+    increments = np.empty((*J.shape[:2], J.shape[1]))
+    for i in range(len(J)):
+        orthonormalise(J[i], np.ascontiguousarray(reach[i], dtype=np.float64), _noise(J.dtype), increments[i])
+    return increments
 
-    n, p, _ = J.shape
-    products = np.empty((n, p, p))
-    runs = [slice(first, first + RUN) for first in range(0, n, RUN)]
 
-    def apply(rows: slice, T: Floats) -> None:
-        recombine(T[rows], J[rows])
-        gram(J[rows], products[rows])
-
-    run = executor or Serial()
-    run.run(lambda rows: gram(J[rows], products[rows]), runs)
-    squares, U = np.linalg.eigh(products / (reach[:, :, None] * reach[:, None]))
-    s = np.sqrt(np.maximum(squares, 0.0))  # n x p, ascending
-    noise = 10 * float(np.finfo(J.dtype).eps)
-    good = s > np.maximum(DEGENERATE * s[:, -1:], max(FLAT, noise))
-    T = U.swapaxes(1, 2) * np.where(good, 1 / np.where(good, s, 1.0), 0.0)[:, :, None] / reach[:, None]
-    run.run(apply, runs, T)
-    products += np.where(good, 0.0, 1.0)[:, :, None] * np.eye(p)
-    correction = np.linalg.inv(np.linalg.cholesky(products))
-    if np.abs(products - np.eye(p)).max() <= noise:  # nothing to correct, as a rule in single precision
-        return np.asarray(T.swapaxes(1, 2))
-    run.run(lambda rows: recombine(correction[rows], J[rows]), runs)
-    return np.asarray((correction @ T).swapaxes(1, 2))
+def _noise(dtype: npt.DTypeLike) -> float:
+    """Rounding in sums of products of unit rows."""
+    return 10 * float(np.finfo(dtype).eps)
 
 
 def _seen(norms: Floats, sampler: Sampler) -> Floats:

@@ -43,6 +43,16 @@ class Sampler:
         gradient = np.empty((channels, 2, m) if with_gradient else (0, 2, m), self.dtype)
         return values, gradient, self._sample(index, matrix, values, gradient)
 
+    def sample_many(self, index: int, matrices: Floats) -> tuple[Array, Bools]:
+        """Rows (k, c m) and their validity at several transforms (k, 3, 3)."""
+        from rankfold.warp.kernels import sample_many
+
+        k, (channels, height, width) = len(matrices), self.row_shape
+        values, valid = np.empty((k, channels, height * width), self.dtype), np.empty((k, height * width), np.bool_)
+        matrices = np.ascontiguousarray(matrices, dtype=np.float64)
+        sample_many(*self.source(index), matrices, height, width, values, valid)
+        return values.reshape(k, -1), np.tile(valid, channels)
+
     def _sample(self, index: int, matrix: Floats, values: Array, gradient: Array) -> Bools:
         """Fill values and gradient, return the validity."""
         from rankfold.warp.kernels import sample
