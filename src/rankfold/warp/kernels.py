@@ -44,13 +44,14 @@ def sample(
     together = min(max(PIECE // width, 1), height) * width
     places = np.empty((3, together))
     wx, wy, dx, dy = np.empty((4, together)), np.empty((4, together)), np.empty((4, together)), np.empty((4, together))
-    corners = np.empty(together, np.uint64)
+    corners, columns = np.empty(together, np.uint64), np.arange(width).astype(np.float64)
     for first in range(0, height * width, together):
         size = min(together, height * width - first)
         here = slice(first, first + size)
         xs, ys, zs, seen = places[0, :size], places[1, :size], places[2, :size], valid[here]
         for k in range(0, size, width):
-            map_row(matrix, (first + k) // width, xs[k : k + width], ys[k : k + width], zs[k : k + width])
+            on = slice(k, k + width)
+            map_row(matrix, (first + k) // width, columns, xs[on], ys[on], zs[on])
         find_cells(xs, ys, zs, h, w, corners, seen)
         if cells.size > 0:
             known = cells.ravel()
@@ -157,10 +158,10 @@ def chain(gradient: Array, matrix: Floats, derivative: Floats, height: int, widt
                     dx, dy = xu * us[j] + (xv * vs[j] + x1), yu * us[j] + (yv * vs[j] + y1)
                     to[j] = gx[j] * (dx * over) + gy[j] * (dy * over)
         return
-    xs, ys, zs = np.empty(m), np.empty(m), np.empty(m)
+    xs, ys, zs, columns = np.empty(m), np.empty(m), np.empty(m), np.arange(width).astype(np.float64)
     for row in range(height):
         here = slice(row * width, (row + 1) * width)
-        map_row(matrix, row, xs[here], ys[here], zs[here])
+        map_row(matrix, row, columns, xs[here], ys[here], zs[here])
     for j in range(m):
         zs[j] = 1 / zs[j] if zs[j] > 0 else 0.0
     du, dv = np.empty(m, gradient.dtype), np.empty(m, gradient.dtype)
@@ -177,18 +178,25 @@ def chain(gradient: Array, matrix: Floats, derivative: Floats, height: int, widt
 
 
 @njit(cache=True, nogil=True)
-def map_row(matrix: Floats, row: int, xs: Floats, ys: Floats, zs: Floats) -> None:
-    """Source coordinates of a row of the grid, and what they were divided by."""
+def map_row(matrix: Floats, row: int, columns: Floats, xs: Floats, ys: Floats, zs: Floats) -> None:
+    """Source coordinates of a row of the grid, and what they were divided by. ``columns`` counts, as floats."""
     a, b, c = matrix[0, 0], matrix[1, 0], matrix[2, 0]
     x = matrix[0, 1] * row + matrix[0, 2]
     y = matrix[1, 1] * row + matrix[1, 2]
     z = matrix[2, 1] * row + matrix[2, 2]
-    for column in range(len(zs)):
-        zs[column] = c * column + z
-    for column in range(len(zs)):
-        over = 1 / zs[column] if zs[column] > 0 else 0.0
-        xs[column] = (a * column + x) * over
-        ys[column] = (b * column + y) * over
+    for k in range(len(zs)):
+        zs[k] = c * columns[k] + z
+    if c == 0:  # the divisor is the same along the row
+        scale = 1 / z if z > 0 else 0.0
+        for k in range(len(zs)):
+            xs[k] = (a * columns[k] + x) * scale
+        for k in range(len(zs)):
+            ys[k] = (b * columns[k] + y) * scale
+        return
+    for k in range(len(zs)):
+        over = 1 / zs[k] if zs[k] > 0 else 0.0
+        xs[k] = (a * columns[k] + x) * over
+        ys[k] = (b * columns[k] + y) * over
 
 
 @njit(cache=True, nogil=True)
@@ -199,12 +207,14 @@ def find_cells(xs: Floats, ys: Floats, zs: Floats, h: int, w: int, corners: Arra
     """
     for k in range(len(xs)):
         x, y = xs[k], ys[k]
-        inside = (zs[k] > 0) & (x >= -EDGE) & (x <= w - 1 + EDGE) & (y >= -EDGE) & (y <= h - 1 + EDGE)
-        seen[k] = inside
-        x, y = max(x, 0.0) if inside else 0.0, max(y, 0.0) if inside else 0.0
-        j, i = min(int(x), w - 2), min(int(y), h - 2)
-        corners[k] = i * (w + 2) + j
-        xs[k], ys[k] = x - j, y - i
+        seen[k] = (zs[k] > 0) & (x >= -EDGE) & (x <= w - 1 + EDGE) & (y >= -EDGE) & (y <= h - 1 + EDGE)
+    right, bottom, stride = float(w - 2), float(h - 2), float(w + 2)
+    for k in range(len(xs)):  # in floating point, which is exact here and stays in vectors
+        x, y = max(xs[k], 0.0) if seen[k] else 0.0, max(ys[k], 0.0) if seen[k] else 0.0
+        j, i = min(np.floor(x), right), min(np.floor(y), bottom)
+        xs[k], ys[k], zs[k] = x - j, y - i, i * stride + j
+    for k in range(len(xs)):
+        corners[k] = np.int64(zs[k])
 
 
 @njit(cache=True, nogil=True)
