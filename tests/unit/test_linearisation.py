@@ -6,6 +6,7 @@ import pytest
 from rankfold import FAMILIES, Frame, InputError, Stack
 from rankfold.families import shift
 from rankfold.warp import linearise, prepare
+from rankfold.warp.derivatives import diagonalise
 from rankfold.warp.linearisation import Motion, orthonormalise, warp_normalised
 
 FRAME = Frame(16, 18)
@@ -109,6 +110,20 @@ def test_directions_that_do_not_change_the_picture_get_no_increment():
     flat = 1e-9 * rng.standard_normal((1, 4, 50))  # noise of a flat picture
     assert not orthonormalise(flat, np.ones((1, 4))).any()
     assert not flat.any()
+
+
+@pytest.mark.parametrize("p", [1, 2, 4, 8])
+def test_rotations_find_the_eigenvalues_and_eigenvectors_that_lapack_does(p):
+    rng = np.random.default_rng(p)
+    root = rng.standard_normal((p, p)) * 10.0 ** rng.uniform(-4, 4, p)
+    twins = np.linalg.qr(rng.standard_normal((p, p)))[0] * np.array([2.0, 2, 2, 1, 1, 1, 0, 0])[:p]
+    for matrix in (root @ root.T, twins @ twins.T, np.zeros((p, p)), np.eye(p) + 1e-15):
+        G, U = matrix.copy(), np.empty((p, p))
+        diagonalise(G, U)
+        size = np.abs(matrix).max() + 1e-300
+        np.testing.assert_allclose(np.sort(np.diag(G)), np.linalg.eigvalsh(matrix), atol=1e-14 * size * p)
+        np.testing.assert_allclose(U.T @ U, np.eye(p), atol=1e-14 * p)
+        np.testing.assert_allclose(U * np.diag(G) @ U.T, matrix, atol=1e-14 * size * p)
 
 
 def test_motion_starts_where_it_is_told_and_gauge_is_composition():

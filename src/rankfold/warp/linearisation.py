@@ -86,7 +86,7 @@ class Linearised:
 
 def linearise(sampler: Sampler, motion: Motion, executor: Executor | None = None) -> Linearised:
     """Warp, normalise and differentiate every image at ``motion``."""
-    from rankfold.warp import kernels
+    from rankfold.warp.derivatives import linearise
 
     matrices, derivatives = (np.ascontiguousarray(part, dtype=np.float64) for part in motion.differentials)
     reach, noise = np.ascontiguousarray(motion.reach(sampler.frame.corners)), _noise(sampler.dtype)
@@ -96,7 +96,7 @@ def linearise(sampler: Sampler, motion: Motion, executor: Executor | None = None
 
     def one(i: int) -> float:
         place = (*sampler.source(i), matrices[i], derivatives[i], *sampler.frame.shape)
-        return float(kernels.linearise(*place, data[i], basis[i], valid[i], reach[i], noise, increments[i]))
+        return float(linearise(*place, data[i], basis[i], valid[i], reach[i], noise, increments[i]))
 
     norms = _seen(np.array((executor or Serial()).run(one, range(n))), sampler)
     return Linearised(data, basis, increments, norms, valid)
@@ -116,7 +116,7 @@ def warp_normalised(
 
 def orthonormalise(J: Array, reach: Floats) -> Floats:
     """Make the rows of every J (n, p, m) orthonormal in place; returns the p x p matrices that turn δ into Δτ."""
-    from rankfold.warp.kernels import orthonormalise
+    from rankfold.warp.derivatives import orthonormalise
 
     increments = np.empty((*J.shape[:2], J.shape[1]))
     for i in range(len(J)):

@@ -70,7 +70,7 @@ class Sampler:
 
         ``derivative`` (p, 3, 3) is that of the matrix by the parameters.
         """
-        from rankfold.warp.kernels import differentiate
+        from rankfold.warp.derivatives import differentiate
 
         matrix, derivative = (np.ascontiguousarray(a, dtype=np.float64) for a in (matrix, derivative))
         differentiate(*self.source(index), matrix, derivative, *self.frame.shape, values, slopes, valid)
