@@ -92,21 +92,22 @@ def register(sampler: Sampler, motion: Motion, index: int, parameters: Floats, o
     basis = others.rows
     corners = sampler.frame.corners
     p, m = motion.family.size, basis.shape[1]
-    values, jacobian, valid = np.empty(m, sampler.dtype), np.empty((p, m), sampler.dtype), np.empty(m, np.bool_)
+    values, valid = np.empty(m, sampler.dtype), np.empty(m, np.bool_)
+    design, weighted = np.empty((2, p + len(basis), m), basis.dtype)  # F(τ + Δ) ≈ F + JΔ = w B: rows J and -B
+    np.negative(basis, out=design[p:])
     for factor in ANNEAL:
         scale = factor * others.scale
         for _ in range(STEPS):
             here = _with(motion, index, parameters)
             matrices, derivatives = here.differentials
-            sampler.differentiate(index, matrices[0], derivatives[0], values, jacobian, valid)
+            sampler.differentiate(index, matrices[0], derivatives[0], values, design[:p], valid)
             if 2 * valid.sum() < valid.size:
                 return parameters
             row = np.where(valid, values - 1, 0.0)[None]
             residual = others.residual(row, valid[None], rounds=2, scale=scale)[0]
             weight = valid * (scale**2 / (scale**2 + residual**2)) ** 2
-            # F(τ + Δ) ≈ F + JΔ = w B: one weighted least-squares problem in (Δ, w)
-            design = np.concatenate([jacobian, -basis])
-            weighted = design * weight
+            # one weighted least-squares problem in (Δ, w)
+            np.multiply(design, weight, out=weighted)
             normal = weighted @ design.T
             normal += 1e-9 * np.diag(np.maximum(np.diag(normal), 1e-300))
             change = np.linalg.solve(normal, -(weighted @ row[0]))[:p]

@@ -16,6 +16,7 @@ Floats = npt.NDArray[np.float64]
 
 FOLDS = 40  # at most so many bases are made; with more pictures a few are left out together
 ROUNDS = 6  # of the reweighted fit
+FEW = 4  # rows below which a fit does not use products of pairs
 GROUP = 8  # pictures of a fold that are fitted at a time
 
 
@@ -65,9 +66,12 @@ class Basis:
     def normal(self, weight: Array) -> Floats:
         """B diag(w) B' (k, r, r) for weights (k, m), with a small ridge, above the rounding of what is summed up."""
         r = len(self.rows)
-        matrices = np.empty((len(weight), r, r))
-        one, other = np.triu_indices(r)
-        matrices[:, one, other] = matrices[:, other, one] = weight @ self.pairs.T
+        if len(weight) < FEW:  # the products of all pairs of rows are more to read than they save
+            matrices = np.stack([((self.rows * row) @ self.rows.T).astype(np.float64, copy=False) for row in weight])
+        else:
+            matrices = np.empty((len(weight), r, r))
+            one, other = np.triu_indices(r)
+            matrices[:, one, other] = matrices[:, other, one] = weight @ self.pairs.T
         return matrices + max(1e-9, 10 * float(np.finfo(self.rows.dtype).eps)) * np.eye(r)
 
     def residual(

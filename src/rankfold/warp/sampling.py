@@ -118,9 +118,8 @@ def prepare_source(source: Array, mask: Bools, blur: float) -> tuple[Floats, Boo
     from scipy import ndimage
 
     planes = np.atleast_3d(source).transpose(2, 0, 1).astype(np.float64)
-    planes = np.where(mask, planes, 0.0)
     if blur > 0.05:  # below that the kernel is a single one to three digits
-        planes = np.where(mask, np.stack([smooth(plane, mask, blur) for plane in planes]), 0.0)
+        planes = np.stack([smooth(plane, mask, blur) for plane in planes])
     cells = np.ones((0, 0), np.bool_)
     if not mask.all():
         nearest = ndimage.distance_transform_edt(~mask, return_distances=False, return_indices=True)
@@ -128,5 +127,9 @@ def prepare_source(source: Array, mask: Bools, blur: float) -> tuple[Floats, Boo
         # rows i-1 .. i+2 and columns j-1 .. j+2 all valid, beyond the edge nothing to ask for
         cells = ndimage.minimum_filter(mask, size=4, origin=-1, mode="constant", cval=True)
         cells = np.pad(cells, (0, 2))
-    coefficients = np.stack([ndimage.spline_filter(plane, order=3, mode="mirror") for plane in planes])
-    return np.pad(coefficients, ((0, 0), (1, 1), (1, 1)), mode="reflect"), cells
+    coefficients = np.empty((len(planes), planes.shape[1] + 2, planes.shape[2] + 2))
+    for plane, out in zip(planes, coefficients, strict=True):
+        out[1:-1, 1:-1] = ndimage.spline_filter(plane, order=3, mode="mirror")
+        out[[0, -1]] = out[[2, -3]]
+        out[:, [0, -1]] = out[:, [2, -3]]
+    return coefficients, cells

@@ -20,16 +20,23 @@ def smooth(picture: Array, mask: Bools, sigma: float) -> Floats:
     from rankfold.warp.kernels import convolve
 
     weights = _kernel(sigma)
-    given = np.where(mask, picture, 0.0)
-    total = np.empty_like(given)
-    convolve(given, weights, total)
-    if mask.all():  # the weight of a whole picture is a product of what is inside along y and along x
-        height, width = (np.convolve(np.ones(size), _both_sides(weights), mode="full") for size in mask.shape)
-        reach = len(weights) - 1
-        return np.asarray(total / (height[reach:][: len(mask), None] * width[reach:][: mask.shape[1]]))
-    weight = np.empty_like(given)
-    convolve(mask.astype(np.float64), weights, weight)
+    whole = bool(mask.all())
+    given = np.ascontiguousarray(picture, dtype=np.float64) if whole else np.where(mask, picture, 0.0)
+    # the weight of a whole picture is a product of what is inside along y and along x
+    down, along = (_inside(size, weights) if whole else np.ones(size) for size in mask.shape)
+    total = np.empty(mask.shape)
+    convolve(given, weights, down, along, total)
+    if whole:
+        return total
+    weight = np.empty(mask.shape)
+    convolve(mask.astype(np.float64), weights, down, along, weight)
     return np.asarray(total / np.maximum(weight, 1e-12))
+
+
+def _inside(size: int, weights: Floats) -> Floats:
+    """How much (size,) of the kernel around every pixel of a row lies inside the row."""
+    reach = len(weights) - 1
+    return np.convolve(np.ones(size), _both_sides(weights), mode="full")[reach : reach + size]
 
 
 def _kernel(sigma: float) -> Floats:

@@ -27,9 +27,11 @@ from rankfold.status import Record
 
 METHODS = ("rasl", "meadmm")
 
+Batch = Callable[[], dict[str, Any]]  # pictures with their settings, read when it is their turn
+
 
 def tasks(setting: Setting) -> list[Task]:
-    """The floor on every matrix; MeADMM beside RASL on every shape, on heads and on the windows."""
+    """The floor on every matrix; MeADMM beside RASL on every shape and on pictures, iterations and whole alignments."""
     table = declared()["iteration"]
     found: list[Task] = [
         (f"iteration on {matrix['name']}", partial(_against_floor, setting, matrix)) for matrix in table["matrices"]
@@ -38,13 +40,15 @@ def tasks(setting: Setting) -> list[Task]:
     problems: dict[str, Callable[[], Problem]] = {
         f"generated, {name}": partial(moving_problem, tuple(shapes[name])) for name in shapes
     }
-    batches = {"heads": partial(heads, setting.pick(table["pictures"], "images"))}
+    sets: dict[str, Batch] = {}
     if setting.data is not None:
-        sets = [row["name"] for row in declared()["rasl"]["sets"]]
-        batches |= {name: partial(published, setting.data, name) for name in sets}
-    problems |= {name: partial(_linearised, read) for name, read in batches.items()}
+        names = [row["name"] for row in declared()["rasl"]["sets"]]
+        sets = {name: partial(published, setting.data, name) for name in names}
+    few: dict[str, Batch] = {"heads": partial(heads, setting.pick(table["pictures"], "images")), **sets}
+    problems |= {name: partial(_linearised, read) for name, read in few.items()}
     found += [(f"MeADMM and RASL, {name}", partial(_both, setting, name, make)) for name, make in problems.items()]
-    found.append(("alignment of heads", partial(_heads, setting)))
+    all_of: dict[str, Batch] = {"heads": partial(heads, setting.pick(table["heads"], "images")), **sets}
+    found += [(f"alignment of {name}", partial(_whole, setting, name, read)) for name, read in all_of.items()]
     if setting.data is not None and (setting.data / "windows").is_dir():
         found.append(("alignment of windows", partial(_windows, setting)))
     return found
@@ -93,7 +97,7 @@ def _against_floor(setting: Setting, matrix: dict[str, Any]) -> Rows:
     return rows
 
 
-def _linearised(read: Callable[[], dict[str, Any]]) -> Problem:
+def _linearised(read: Batch) -> Problem:
     """Read pictures only when it is their turn."""
     return linearised(read())
 
@@ -112,11 +116,12 @@ def _both(setting: Setting, name: str, make: Callable[[], Problem]) -> Rows:
     return rows
 
 
-def _heads(setting: Setting) -> Rows:
-    """Whole alignments of generated heads, from the same start, one thread."""
-    batch = heads(setting.pick(declared()["iteration"]["heads"], "images"))
+def _whole(setting: Setting, name: str, read: Batch) -> Rows:
+    """Whole alignments of a batch, from the same start, one thread."""
+    batch = read()
     words = {"family": batch["family"], "frame": tuple(batch["frame"]), "init": batch["start"]}
-    return [_alignments("heads", setting, lambda method: align(batch["images"], method, **words))]
+    words["sparsity_weight"] = batch["sparsity_weight"]
+    return [_alignments(name, setting, lambda method: align(batch["images"], method, **words))]
 
 
 def _windows(setting: Setting) -> Rows:
