@@ -78,7 +78,10 @@ def chain(gradient: Array, matrix: Floats, derivative: Floats, height: int, widt
         for column in range(width):
             us[row * width + column] = column
             vs[row * width + column] = row
-    if not (matrix[2, :2].any() or derivative[:, 2].any()):  # nothing tilts: no quotient
+    tilts = matrix[2, 0] != 0 or matrix[2, 1] != 0
+    for k in range(p):
+        tilts |= derivative[k, 2, 0] != 0 or derivative[k, 2, 1] != 0 or derivative[k, 2, 2] != 0
+    if not tilts:  # no quotient
         over = kind(1 / matrix[2, 2])
         for k in range(p):
             d = derivative[k]
@@ -139,26 +142,34 @@ def orthonormalise(J: Array, reach: Floats, noise: float, increments: Floats) ->
         for l in range(p):
             G[k, l] /= reach[k] * reach[l]
     diagonalise(G, U)
-    least = max(DEGENERATE * np.sqrt(max(np.diag(G).max(), 0.0)), FLAT, noise)
+    largest = 0.0
+    for k in range(p):
+        largest = max(largest, G[k, k])
+    least = max(DEGENERATE * np.sqrt(largest), FLAT, noise)
     for k in range(p):
         s = np.sqrt(max(G[k, k], 0.0))
         if s > least:
-            T[k] = U[:, k] / s / reach
+            for l in range(p):
+                T[k, l] = U[l, k] / s / reach[l]
     recombine(T, J)
     gram(J, G)
     off = 0.0
     for k in range(p):
         for l in range(p):
-            off = max(off, abs(G[k, l] - (k == l and T[k].any())))
+            one = 1.0 if k == l and G[k, k] > 0.5 else 0.0  # rows are of norm one or zero
+            off = max(off, abs(G[k, l] - one))
     if off > noise:
         diagonalise(G, U)
         for i in range(p):
-            if G[i, i] > 0.5:
-                for k in range(p):
-                    C[k] += U[k, i] * U[:, i] / np.sqrt(G[i, i])
+            for k in range(p):
+                for l in range(p):
+                    if G[i, i] > 0.5:
+                        C[k, l] += U[k, i] * U[l, i] / np.sqrt(G[i, i])
         recombine(C, J)
         recombine(C, T)
-    increments[:] = T.T
+    for k in range(p):
+        for l in range(p):
+            increments[k, l] = T[l, k]
 
 
 @njit(cache=True, nogil=True)
@@ -168,13 +179,16 @@ def diagonalise(G: Floats, U: Floats) -> None:
     LAPACK stays out of what runs in threads: called from several at once it does not always give the same last bit.
     """
     p = len(G)
-    U[:] = np.eye(p)
+    for i in range(p):
+        for j in range(p):
+            U[i, j] = 1.0 if i == j else 0.0
     for _ in range(SWEEPS):
-        rest = 0.0
+        rest, size = 0.0, 0.0
         for i in range(p):
+            size = max(size, abs(G[i, i]))
             for j in range(i):
                 rest = max(rest, abs(G[i, j]))
-        if rest <= 1e-17 * np.abs(np.diag(G)).max():
+        if rest <= 1e-17 * size:
             return
         for i in range(p):
             for j in range(i):
@@ -183,9 +197,9 @@ def diagonalise(G: Floats, U: Floats) -> None:
                 slope = (G[j, j] - G[i, i]) / (2 * G[i, j])
                 t = (1.0 if slope >= 0 else -1.0) / (abs(slope) + np.sqrt(slope * slope + 1))
                 c = 1 / np.sqrt(t * t + 1)
-                for M in (G, U):
-                    for k in range(p):
-                        M[k, i], M[k, j] = c * (M[k, i] - t * M[k, j]), c * (M[k, j] + t * M[k, i])
+                for k in range(p):
+                    U[k, i], U[k, j] = c * (U[k, i] - t * U[k, j]), c * (U[k, j] + t * U[k, i])
+                    G[k, i], G[k, j] = c * (G[k, i] - t * G[k, j]), c * (G[k, j] + t * G[k, i])
                 for k in range(p):
                     G[i, k], G[j, k] = c * (G[i, k] - t * G[j, k]), c * (G[j, k] + t * G[i, k])
 
