@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from rankfold.errors import InputError
 from rankfold.manifold.contract import Array, Context, Floats
-from rankfold.manifold.neighbours import geodesic_neighbours
+from rankfold.manifold.neighbours import geodesic_neighbours, inverse_norms
 
 RUN = 32  # images that one call of a kernel does
 BLOCK = 1024  # or pixels
@@ -56,7 +56,7 @@ class Regression(Embedding):
         n, m = A.shape
         nearest, _ = self.neighbours(context)
         k = nearest.shape[1]
-        inverse_norms = _inverse_norms(context.gram)
+        over = inverse_norms(context.gram)
         side = min(context.shape[1:])
         window = max(2 * round((self.window * side - 1) / 2) + 1, 1)
         valid = np.zeros((n, 0), dtype=bool) if context.valid is None else context.valid
@@ -67,7 +67,7 @@ class Regression(Embedding):
             return np.asarray(right_sides(A, V, nearest, first, min(first + BLOCK, m)))
 
         def build(first: int) -> Floats:
-            rows = (A, E, V, valid, context.gram, inverse_norms, nearest, right, alphas)
+            rows = (A, E, V, valid, context.gram, over, nearest, right, alphas)
             return np.asarray(systems(*rows, window, context.shape, first, min(first + RUN, n)))
 
         def rebuild(first: int) -> None:
@@ -78,7 +78,7 @@ class Regression(Embedding):
         system = np.concatenate(context.executor.run(build, range(0, n, RUN)))
         G, targets = system[:, :, :k], system[:, :, k:]
         ridge = self.ridge * np.trace(G, axis1=1, axis2=2) / k + 1e-300
-        weights = np.linalg.solve(G + ridge[:, None, None] * np.eye(k), targets)[:, :, 0] * inverse_norms[nearest]
+        weights = np.linalg.solve(G + ridge[:, None, None] * np.eye(k), targets)[:, :, 0] * over[nearest]
         context.executor.run(rebuild, range(0, m, BLOCK))
         return phi
 
@@ -101,10 +101,3 @@ class Average(Embedding):
         phi = np.empty_like(A)
         embed(A, nearest, weights, self.alpha * context.units, self.keep, 0, A.shape[1], phi)
         return phi
-
-
-def _inverse_norms(gram: Floats) -> Floats:
-    """1/‖A_i‖ (n,), zero for a zero row."""
-    norms = np.sqrt(np.maximum(np.diag(gram), 0.0))
-    alive = norms > 1e-12 * max(float(norms.max(initial=0.0)), 1e-300)
-    return np.where(alive, 1 / np.where(alive, norms, 1.0), 0.0)

@@ -1,4 +1,4 @@
-"""The pixel work of the neighbour-preserving embedding, compiled: a run of images or of pixels a call."""
+"""The neighbour-preserving embedding, compiled: who is near, and the work on a run of images or of pixels."""
 
 from __future__ import annotations
 
@@ -12,6 +12,33 @@ from rankfold.sums import PIECE, combine, dots
 
 Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
+
+
+@njit(cache=True, nogil=True)
+def chords(gram: Floats, inverse_norms: Floats, out: Floats) -> None:
+    """Distances (n, n) of vectors made unit, from their inner products before; a zero one is far from all."""
+    for i in range(len(gram)):
+        for j in range(len(gram)):
+            distance = np.sqrt(max(2 - 2 * (gram[i, j] * inverse_norms[i] * inverse_norms[j]), 0.0))
+            dead = inverse_norms[i] == 0 or inverse_norms[j] == 0
+            out[i, j] = 0.0 if i == j else 4.0 if dead else distance  # 4 is beyond the sphere's diameter
+
+
+@njit(cache=True, nogil=True)
+def smallest(distances: Floats, out: Array) -> None:
+    """Where in every row, but for the diagonal, its smallest values are (n, k), in order, of equal ones the first."""
+    k = out.shape[1]
+    for i in range(len(distances)):
+        row, found, count = distances[i], out[i], 0
+        for j in range(len(row)):
+            if j == i or (count == k and row[j] >= row[found[k - 1]]):
+                continue
+            place = min(count, k - 1)
+            while place > 0 and row[j] < row[found[place - 1]]:
+                found[place] = found[place - 1]
+                place -= 1
+            found[place] = j
+            count = min(count + 1, k)
 
 
 @njit(cache=True, nogil=True)

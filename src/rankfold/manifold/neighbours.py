@@ -13,14 +13,18 @@ DENSE = 100  # images up to which the cubic method, which has less to set up, is
 
 def unit_distances(gram: Floats) -> Floats:
     """Euclidean distances (n, n) between the rows of A over their norms, from A A'; a zero row is far from all."""
+    from rankfold.manifold.kernels import chords
+
+    distances = np.empty(gram.shape)
+    chords(np.ascontiguousarray(gram), inverse_norms(gram), distances)
+    return distances
+
+
+def inverse_norms(gram: Floats) -> Floats:
+    """1/‖A_i‖ (n,), zero for a zero row."""
     norms = np.sqrt(np.maximum(np.diag(gram), 0.0))
     alive = norms > 1e-12 * max(float(norms.max(initial=0.0)), 1e-300)
-    scale = np.where(alive, 1 / np.where(alive, norms, 1.0), 0.0)
-    cosines = gram * scale[:, None] * scale
-    distances = np.sqrt(np.maximum(2 - 2 * cosines, 0.0))
-    distances[~alive], distances[:, ~alive] = 4.0, 4.0  # beyond the sphere's diameter
-    np.fill_diagonal(distances, 0.0)
-    return distances
+    return np.where(alive, 1 / np.where(alive, norms, 1.0), 0.0)
 
 
 def geodesics(distances: Floats, k: int) -> Floats:
@@ -61,8 +65,8 @@ def geodesic_neighbours(gram: Floats, k: int, links: int | None = None) -> tuple
 
 def _nearest(distances: Floats, k: int) -> Ints:
     """Indices (n, k) of the smallest entries of every row but the diagonal, smallest first."""
-    others = distances.copy()
-    np.fill_diagonal(others, np.inf)
-    some = np.sort(np.argpartition(others, k - 1, axis=1)[:, :k], axis=1)
-    order = np.argsort(np.take_along_axis(others, some, axis=1), axis=1, kind="stable")
-    return np.take_along_axis(some, order, axis=1)
+    from rankfold.manifold.kernels import smallest
+
+    found = np.empty((len(distances), k), np.intp)
+    smallest(distances, found)
+    return found
