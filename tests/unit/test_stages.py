@@ -1,5 +1,7 @@
 """The stages one by one: each can be left out, each says what it did."""
 
+import importlib
+
 import numpy as np
 import pytest
 
@@ -105,6 +107,20 @@ def test_a_lost_picture_is_rescued(batch):
     assert result.rescued[7]
     assert not without.rescued.any()
     assert result.trace.stages["rescue"][7] > 2
+
+
+@pytest.mark.parametrize(("coarse", "rounds"), [(False, 1), (True, 2)])
+def test_rescue_does_not_ask_again_what_it_has_been_told(batch, monkeypatch, coarse, rounds):
+    stages = importlib.import_module("rankfold.align.stages")
+    asked = []
+
+    def nobody(sampler, motion, *rest):
+        asked.append(motion)
+        return motion, np.zeros(len(motion.parameters), bool)
+
+    monkeypatch.setattr(stages, "rescue", nobody)
+    run(batch, batch.truth, coarse=coarse)
+    assert len(asked) == rounds
 
 
 class TestRobustFit:

@@ -146,7 +146,11 @@ def rescue_stage(job: Job, progress: Progress) -> Progress:
     rescued = np.zeros(len(job.start), dtype=bool)
     lowest = agreement(job, progress.motion.transforms)
     # pictures that went astray together explain each other; a basis too small for them tells them from the rest
+    tried: set[int | None] = set()
     for rank in (FEW if coarse else None, *[None] * (ROUNDS - 1)):
+        if rank in tried:  # nothing has changed since, so the answer would be the same
+            continue
+        tried.add(rank)
         model, cost = feature_model(job, progress.motion.transforms, rank)
         motion, moved = rescue(job.contrast, progress.motion, job.start, model, cost, search, job.executor)
         if not moved.any():
@@ -160,6 +164,7 @@ def rescue_stage(job: Job, progress: Progress) -> Progress:
         if value >= lowest:
             continue
         progress, lowest, rescued = trial, value, rescued | moved
+        tried.clear()
     return replace(progress, rescued=rescued)
 
 
