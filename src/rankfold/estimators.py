@@ -16,7 +16,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from rankfold.align import align, decompose
-from rankfold.align.features import contrast_stack
+from rankfold.align.features import contrast_sampler
 from rankfold.align.methods import start_transforms
 from rankfold.align.rescue import register
 from rankfold.align.robust import Model, fit_model
@@ -256,8 +256,7 @@ def _scale(rows: Array, valid: npt.NDArray[np.bool_], result: Any) -> float:
 def _place_model(X: Any, result: Any) -> Model:
     """A robust model of the contrast features of the fitted pictures, to place new ones against."""
     stack = Stack.of(X).luminance()
-    features = contrast_stack(stack, result.frame, result.start, Serial())
-    sampler = prepare(features, result.frame, result.start, np.float64, blur=0.0)
+    sampler = contrast_sampler(stack, result.frame, result.start, np.float64, Serial())
     data, norms, valid = warp_normalised(sampler, result.transforms)
     rows = np.where(valid, data * norms[:, None] - 1, 0)
     low_rank = decompose(np.where(valid, rows, np.nan), tol=1e-4, rank_surrogate="reweighted").low_rank
@@ -269,8 +268,7 @@ def _place_model(X: Any, result: Any) -> Model:
 
 def _place(stack: Stack, frame: Frame, start: Floats, family: str, model: Model) -> Floats:
     """Transforms (n, 3, 3) of new pictures: robust Lucas-Kanade on features, basis held."""
-    features = contrast_stack(stack.luminance(), frame, start, Serial())
-    sampler = prepare(features, frame, start, np.float64, blur=0.0)
+    sampler = contrast_sampler(stack.luminance(), frame, start, np.float64, Serial())
     motion = Motion.starting_at(start, get_family(family), frame.centre)
     others = model.others(0)
     found = [register(sampler, motion, i, motion.parameters[i], others) for i in range(len(stack))]

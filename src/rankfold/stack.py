@@ -219,9 +219,11 @@ class Stack:
     @property
     def value_range(self) -> float:
         """Darkest to brightest usable value over all pictures; at least 1 for pictures that came as integers."""
-        low = min(float(s[m].min()) for s, m in zip(self.sources, self.masks, strict=True))
-        high = max(float(s[m].max()) for s, m in zip(self.sources, self.masks, strict=True))
-        return 1.0 if (self.units > 1).any() else max(high - low, float(np.finfo(np.float64).tiny))
+        if (self.units > 1).any():
+            return 1.0
+        seen = (_usable(s, m) for s, m in zip(self.sources, self.masks, strict=True))
+        lows, highs = zip(*((float(values.min()), float(values.max())) for values in seen), strict=True)
+        return float(max(max(highs) - min(lows), np.finfo(np.float64).tiny))
 
     def luminance(self) -> Stack:
         """The same pictures in grey: Rec. 601 for three channels, the mean for any other number."""
@@ -237,8 +239,8 @@ class Stack:
         if len(self) < 2:
             raise InputError(f"only one image was given ({self.names[0]}); alignment needs at least two")
         for source, mask, name in zip(self.sources, self.masks, self.names, strict=True):
-            seen = source[mask]
-            if np.ptp(seen, axis=0).max() <= 1e-9 * np.abs(seen).max():
+            low, high = (extreme(_usable(source, mask), axis=0) for extreme in (np.min, np.max))
+            if (high - low).max() <= 1e-9 * max(-low.min(), high.max()):
                 raise InputError(f"{name} is constant where it is valid, so nothing can align it; leave it out")
 
     def default_frame(self) -> Frame:
@@ -260,6 +262,11 @@ def rescaling(factor: Floats) -> Floats:
     """Matrix (3, 3) between the pixel centres of one field of view at two resolutions; factor as (x, y)."""
     half = np.full(2, 0.5)
     return shift(-half) @ np.diag([*factor, 1.0]) @ shift(half)
+
+
+def _usable(source: npt.NDArray[Any], mask: Bools) -> npt.NDArray[Any]:
+    """The pixels (k,) or (k, c) that may be used."""
+    return source.reshape(mask.size, *source.shape[2:]) if mask.all() else source[mask]
 
 
 def _coarser(source: npt.NDArray[Any], mask: Bools, factor: int) -> tuple[npt.NDArray[Any], Bools]:

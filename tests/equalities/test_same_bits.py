@@ -1,5 +1,7 @@
 """Things that must be equal to the last bit."""
 
+import importlib
+
 import numpy as np
 import pytest
 
@@ -71,6 +73,13 @@ def test_the_number_of_threads_does_not_change_a_bit_of_an_alignment(heads, dtyp
             assert mine.keys() == theirs.keys()
             for column in mine:
                 np.testing.assert_array_equal(mine[column], theirs[column])
+
+
+@pytest.mark.parametrize("large", [0, np.inf])
+def test_nor_one_of_meadmm_with_features_in_single_or_double_precision(heads, large, monkeypatch):
+    monkeypatch.setattr(importlib.import_module("rankfold.align.stages"), "LARGE", large)
+    one, two = (rf.align(heads.images, frame=heads.frame, init=heads.start, n_jobs=jobs) for jobs in (1, 2))
+    assert_same_arrays(one, two, ["transforms", "aligned", "low_rank", "sparse", "scores", "rescued"])
 
 
 def test_the_same_call_twice_gives_the_same_bits(heads, aligned):

@@ -47,6 +47,14 @@ def test_values_agree_with_scipy_up_to_the_edge():
     np.testing.assert_allclose(values[0][valid], expected[valid], atol=1e-12)
 
 
+@pytest.mark.parametrize("shape", [(4, 4), (5, 70), (9, 64), (65, 8), (100, 63), (130, 400)])
+def test_coefficients_are_scipys_to_the_last_bit(shape):
+    image = RNG.random(shape)
+    planes, _ = prepare_source(image, np.ones(shape, bool), blur=0.0)
+    np.testing.assert_array_equal(planes[0, 1:-1, 1:-1], ndimage.spline_filter(image, order=3, mode="mirror"))
+    np.testing.assert_array_equal(planes[0], np.pad(planes[0, 1:-1, 1:-1], 1, mode="reflect"))
+
+
 def test_a_point_is_valid_between_the_outermost_pixel_centres_only():
     T = turned(0.3, (-4.3, 2.2), 1.7)
     values, gradient, valid = sampler_of(IMAGE, Frame(40, 50)).sample(0, T, with_gradient=True)

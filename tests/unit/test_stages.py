@@ -10,6 +10,7 @@ from rankfold.align.features import contrast
 from rankfold.align.rescue import Search, register, suspicious
 from rankfold.align.robust import Basis, fit_model
 from rankfold.align.stages import STAGES
+from rankfold.align.steps import displacements
 from rankfold.datasets import rendered_heads
 from rankfold.families import shift
 from rankfold.metrics import alignment_error
@@ -30,6 +31,15 @@ def run(batch, init=None, **options):
 
 class TestFeatures:
     image = RNG.random((40, 50))
+
+    def test_single_precision_finds_the_same_places(self, batch, monkeypatch):
+        found = {}
+        for large in (0, np.inf):
+            monkeypatch.setattr(importlib.import_module("rankfold.align.stages"), "LARGE", large)
+            found[large], _ = run(batch)
+        assert found[0].low_rank.dtype == found[np.inf].low_rank.dtype == np.float64
+        moved = displacements(found[0].transforms, found[np.inf].transforms, batch.frame.corners)
+        assert 0 < moved.max() < 1e-3
 
     def test_brightness_and_contrast_do_not_matter(self):
         mask = np.ones(self.image.shape, bool)
@@ -174,13 +184,11 @@ class TestRobustFit:
 
 
 def test_register_finds_a_picture_against_the_others(batch):
-    from rankfold.align.features import contrast_stack
+    from rankfold.align.features import contrast_sampler
     from rankfold.executors import Serial
-    from rankfold.warp import prepare
     from rankfold.warp.linearisation import Motion, warp_normalised
 
-    stack = contrast_stack(rf.Stack.of(batch.clean), batch.frame, batch.start, Serial())
-    sampler = prepare(stack, batch.frame, batch.start, np.float64, blur=0.0)
+    sampler = contrast_sampler(rf.Stack.of(batch.clean), batch.frame, batch.start, np.float64, Serial())
     data, norms, valid = warp_normalised(sampler, batch.truth)
     rows = np.where(valid, data * norms[:, None] - 1, 0)
     model = fit_model(rows, rows, valid)

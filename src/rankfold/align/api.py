@@ -159,7 +159,8 @@ def align(
         full = prepare(stack, grid, start, dtype, run)
         check_cover(full, start)
         guide = stack if joint else stack.luminance()
-        guide.check_alignable()
+        if guide is not stack:
+            guide.check_alignable()
         job = Job(
             guide=guide,
             pixels=full if guide is stack else prepare(guide, grid, start, dtype, run),

@@ -11,7 +11,7 @@ from rankfold.errors import InputError
 from rankfold.executors import Executor
 from rankfold.families import Floats
 from rankfold.stack import Bools, Frame, Stack
-from rankfold.warp.sampling import source_pixels_per_pixel
+from rankfold.warp.sampling import Sampler, prepare_source, source_pixels_per_pixel
 from rankfold.warp.smoothing import smooth
 
 Array = npt.NDArray[Any]
@@ -23,24 +23,37 @@ FLOOR = 0.002  # of the pixel range: about the noise that is left after the blur
 FEATURES = ("contrast",)
 
 
-def contrast_stack(stack: Stack, frame: Frame, transforms: Floats, executor: Executor) -> Stack:
-    """F = (I_b - G_s * I_b) / (local sd + eps) + 1 for every (grey) picture; lengths follow its zoom."""
+def contrast_sampler(
+    stack: Stack, frame: Frame, transforms: Floats, dtype: npt.DTypeLike, executor: Executor
+) -> Sampler:
+    """F = (I_b - G_s * I_b) / (local sd + eps) + 1 of every (grey) picture, ready to be sampled near ``transforms``.
+
+    Lengths follow a picture's zoom. Features are of the size of the source, so no more than one a thread is kept.
+    """
     floor = FLOOR * stack.value_range
 
-    def one(i: int) -> Array:
-        zoom = source_pixels_per_pixel(transforms[i], frame)
-        return contrast(stack.sources[i], stack.masks[i], zoom, floor)
+    def one(i: int) -> tuple[Floats, Bools, float, float]:
+        mask = stack.masks[i]
+        picture = contrast(stack.sources[i], mask, source_pixels_per_pixel(transforms[i], frame), floor)
+        low, high = (float(extreme(picture, where=mask, initial=1.0)) for extreme in (np.min, np.max))
+        return *prepare_source(picture, mask, blur=0.0), low, high
 
-    pictures = executor.run(one, range(len(stack)))
-    return Stack(tuple(pictures), stack.masks, stack.names, np.ones(len(stack)))
+    planes, cells, lows, highs = zip(*executor.run(one, range(len(stack))), strict=True)
+    span = max(max(highs) - min(lows), float(np.finfo(np.float64).tiny))
+    return Sampler(frame, planes, cells, stack.names, dtype, span)
 
 
 def contrast(source: Array, mask: Bools, zoom: float, floor: float) -> Array:
     """Contrast features (h, w) of one picture, about one on average; zero where it is masked."""
-    blurred = smooth(source, mask, SMOOTH * zoom)
-    detail = blurred - smooth(blurred, mask, SURROUND * zoom)
-    spread = np.sqrt(smooth(detail**2, mask, SURROUND * zoom))
-    return np.where(mask, detail / (spread + floor) + 1, 0.0).astype(source.dtype)
+    detail = smooth(source, mask, SMOOTH * zoom)
+    detail -= smooth(detail, mask, SURROUND * zoom)
+    spread = smooth(detail**2, mask, SURROUND * zoom)
+    np.sqrt(spread, out=spread)
+    spread += floor
+    detail /= spread
+    detail += 1
+    detail[~mask] = 0
+    return detail.astype(source.dtype, copy=False)
 
 
 def check_features(features: str | None) -> str | None:

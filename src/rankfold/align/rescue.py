@@ -66,7 +66,7 @@ def rescue(
     corners = sampler.frame.corners
 
     def one(i: int) -> Floats | None:
-        now, others = motion.parameters[i], model.others(i)
+        now, others = motion.parameters[i], model.others(i, sampler.dtype)
         starts = _starts(sampler, motion, i, others, search)
         best, lowest = None, BETTER * cost[i]
         for parameters in [*starts, now]:
@@ -103,12 +103,12 @@ def register(sampler: Sampler, motion: Motion, index: int, parameters: Floats, o
             sampler.differentiate(index, matrices[0], derivatives[0], values, design[:p], valid)
             if 2 * valid.sum() < valid.size:
                 return parameters
-            row = np.where(valid, values - 1, 0.0)[None]
+            row = np.where(valid, values - 1, values.dtype.type(0))[None]
             residual = others.residual(row, valid[None], rounds=2, scale=scale)[0]
             weight = valid * (scale**2 / (scale**2 + residual**2)) ** 2
             # one weighted least-squares problem in (Δ, w)
             np.multiply(design, weight, out=weighted)
-            normal = weighted @ design.T
+            normal = (weighted @ design.T).astype(np.float64, copy=False)
             normal += 1e-9 * np.diag(np.maximum(np.diag(normal), 1e-300))
             change = np.linalg.solve(normal, -(weighted @ row[0]))[:p]
             step = limit(here, change[None], corners, trust=3.0)[0]
@@ -144,7 +144,7 @@ def _cost(sampler: Sampler, motion: Motion, index: int, candidates: list[Floats]
     """Robust cost (k,) of a picture at other parameters; the highest where it would see less than half."""
     rows, valid = sampler.sample_many(index, np.stack([motion.matrix(index, parameters) for parameters in candidates]))
     rows -= 1
-    cost = others.cost(np.where(valid, rows, 0.0), valid)
+    cost = others.cost(np.where(valid, rows, rows.dtype.type(0)), valid)
     return np.where(2 * valid.sum(axis=1) < valid.shape[1], np.inf, cost)
 
 

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from rankfold.admm import Clone, Problem, Settings, Solution, solve
 from rankfold.admm.problem import default_sparsity
-from rankfold.align.features import contrast_stack
+from rankfold.align.features import contrast_sampler
 from rankfold.align.loop import QUICK, OuterSettings, iterate, weights_of
 from rankfold.align.rescue import Search, rescue
 from rankfold.align.robust import Model, fit_model
@@ -35,6 +35,7 @@ PATIENCE = 4  # outer iterations that MeADMM may take without lowering its objec
 GUARD = (
     0.5 / 42
 )  # of the short side: a picture that moves further on raw pixels after the features drifts, and is put back
+LARGE = 2**18  # values of all derivatives; more do not fit into a second-level cache
 LOOK_AHEAD = 8  # outer iterations on features by which a coarse start is judged
 
 
@@ -59,11 +60,16 @@ class Job:
     executor: Executor
     observe: Observer | None
 
+    @property
+    def rough(self) -> npt.DTypeLike:
+        """The precision of what comes before the pixels, steps of three digits: single, where that saves time."""
+        values = self.family.size * len(self.guide) * self.frame.height * self.frame.width
+        return np.float32 if values > LARGE else self.dtype
+
     @cached_property
     def contrast(self) -> Sampler:
         """Their contrast features."""
-        stack = contrast_stack(self.guide.luminance(), self.frame, self.start, self.executor)
-        return prepare(stack, self.frame, self.start, self.dtype, self.executor, blur=0.0)
+        return contrast_sampler(self.guide.luminance(), self.frame, self.start, self.rough, self.executor)
 
     def sparsity(self, sampler: Sampler) -> float:
         """λ for rows of a sampler."""
@@ -113,7 +119,7 @@ def coarse_stage(job: Job, progress: Progress) -> Progress:
         return progress
     trial = progress
     for blur in BLURS:
-        sampler = prepare(job.guide, job.frame, job.start, job.dtype, job.executor, blur=blur)
+        sampler = prepare(job.guide, job.frame, job.start, job.rough, job.executor, blur=blur)
         settings = replace(job.outer, max_outer=8)
         trial = _iterate(job, trial, "coarse", sampler, _plain(job, tol=QUICK), settings)
     if job.coarse == "auto" and not trial.over:
@@ -202,6 +208,7 @@ STAGES: dict[str, Stage] = {
 def agreement(job: Job, transforms: Floats) -> float:
     """Nuclear norm of the aligned, normalised feature rows: the lower, the better the pictures agree."""
     data, _, _ = warp_normalised(job.contrast, transforms, job.executor)
+    data = data.astype(np.float64, copy=False)  # the root of a rounded square has half as many digits
     return float(np.sqrt(np.maximum(np.linalg.eigvalsh(data @ data.T), 0.0)).sum())
 
 

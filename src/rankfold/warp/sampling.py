@@ -115,21 +115,21 @@ def prepare_source(source: Array, mask: Bools, blur: float) -> tuple[Floats, Boo
     Missing pixels then get the nearest value, only so that the spline exists: no valid point depends on them
     directly, and what reaches it through the spline's tails is below 4 % of that filling's own error.
     """
-    from scipy import ndimage
+    from rankfold.warp.filters import spline_coefficients
 
-    planes = np.atleast_3d(source).transpose(2, 0, 1).astype(np.float64)
+    planes = [np.ascontiguousarray(plane, dtype=np.float64) for plane in np.moveaxis(np.atleast_3d(source), 2, 0)]
     if blur > 0.05:  # below that the kernel is a single one to three digits
-        planes = np.stack([smooth(plane, mask, blur) for plane in planes])
+        planes = [smooth(plane, mask, blur) for plane in planes]
     cells = np.ones((0, 0), np.bool_)
     if not mask.all():
+        from scipy import ndimage
+
         nearest = ndimage.distance_transform_edt(~mask, return_distances=False, return_indices=True)
-        planes = planes[:, nearest[0], nearest[1]]
+        planes = [plane[nearest[0], nearest[1]] for plane in planes]
         # rows i-1 .. i+2 and columns j-1 .. j+2 all valid, beyond the edge nothing to ask for
         cells = ndimage.minimum_filter(mask, size=4, origin=-1, mode="constant", cval=True)
         cells = np.pad(cells, (0, 2))
-    coefficients = np.empty((len(planes), planes.shape[1] + 2, planes.shape[2] + 2))
+    coefficients = np.empty((len(planes), mask.shape[0] + 2, mask.shape[1] + 2))
     for plane, out in zip(planes, coefficients, strict=True):
-        out[1:-1, 1:-1] = ndimage.spline_filter(plane, order=3, mode="mirror")
-        out[[0, -1]] = out[[2, -3]]
-        out[:, [0, -1]] = out[:, [2, -3]]
+        spline_coefficients(plane, out)
     return coefficients, cells

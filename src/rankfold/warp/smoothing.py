@@ -17,7 +17,7 @@ REACH = 4.0  # standard deviations after which the kernel ends
 
 def smooth(picture: Array, mask: Bools, sigma: float) -> Floats:
     """Mean of a picture (h, w) around every pixel, weighted by a Gaussian and by the mask; zero far from any pixel."""
-    from rankfold.warp.kernels import convolve
+    from rankfold.warp.filters import convolve
 
     weights = _kernel(sigma)
     whole = bool(mask.all())
