@@ -137,6 +137,7 @@ def threshold_row(
     stay, down = X.dtype.type(1 - relaxation), X.dtype.type(1 / mu)
     weighted, cloned, relaxed = W.size > 0, P.size > 0, relaxation != 1.0
     every = np.arange(Q.shape[1])
+    inplace = own.ctypes.data == X.ctypes.data
     total = 0.0
     products[i] = 0
     for first in range(0, m, PIECE):
@@ -144,8 +145,12 @@ def threshold_row(
         x, a, e, y = X[i, first:last], A[i, first:last], E[i, first:last], Y[i, first:last]
         if cloned:
             phi, merged, x = P[i, first:last], x, own[i, first:last]
-            for j in range(last - first):
-                x[j] = merged[j] + pull * (merged[j] - phi[j])
+            if inplace:  # the loop below would not be vectorised: it reads where it writes
+                for j in range(last - first):
+                    x[j] += pull * (x[j] - phi[j])
+            else:
+                for j in range(last - first):
+                    x[j] = merged[j] + pull * (merged[j] - phi[j])
         if relaxed:
             for j in range(last - first):
                 e[j] += stay * (a[j] - x[j] + y[j] * down)

@@ -14,10 +14,11 @@ import numpy.typing as npt
 
 from rankfold.errors import InputError
 from rankfold.manifold.contract import Array, Context, Floats
-from rankfold.manifold.neighbours import geodesic_neighbours, inverse_norms
+from rankfold.manifold.neighbours import geodesic_neighbours
 
 RUN = 32  # images that one call of a kernel does
 BLOCK = 1024  # or pixels
+WIDEST = 255  # window of a vote: its votes are counted in sixteen bits
 
 
 @dataclass(frozen=True)
@@ -50,15 +51,15 @@ class Regression(Embedding):
 
     def __call__(self, context: Context) -> Array:
         """Steps a to d of the robust reading."""
-        from rankfold.manifold.kernels import embed, right_sides, systems
+        from rankfold.manifold.kernels import embed, inverse_norms, right_sides, systems
 
         A, V, E = context.low_rank, context.target, context.sparse
         n, m = A.shape
         nearest, _ = self.neighbours(context)
         k = nearest.shape[1]
-        over = inverse_norms(context.gram)
+        over = inverse_norms(np.ascontiguousarray(context.gram))
         side = min(context.shape[1:])
-        window = max(2 * round((self.window * side - 1) / 2) + 1, 1)
+        window = min(max(2 * round((self.window * side - 1) / 2) + 1, 1), WIDEST)
         valid = np.zeros((n, 0), dtype=bool) if context.valid is None else context.valid
         alphas = self.alpha * context.units
         phi = np.empty_like(A)

@@ -15,19 +15,36 @@ Floats = npt.NDArray[np.float64]
 
 
 @njit(cache=True, nogil=True)
-def chords(gram: Floats, inverse_norms: Floats, out: Floats) -> None:
-    """Distances (n, n) of vectors made unit, from their inner products before; a zero one is far from all."""
+def inverse_norms(gram: Floats) -> Floats:
+    """1/‖A_i‖ (n,) from A A', zero for a zero row."""
+    norms, largest = np.empty(len(gram)), 1e-300
     for i in range(len(gram)):
-        for j in range(len(gram)):
-            distance = np.sqrt(max(2 - 2 * (gram[i, j] * inverse_norms[i] * inverse_norms[j]), 0.0))
-            dead = inverse_norms[i] == 0 or inverse_norms[j] == 0
-            out[i, j] = 0.0 if i == j else 4.0 if dead else distance  # 4 is beyond the sphere's diameter
+        norms[i] = np.sqrt(max(gram[i, i], 0.0))
+        largest = max(largest, norms[i])
+    for i in range(len(gram)):
+        norms[i] = 1 / norms[i] if norms[i] > 1e-12 * largest else 0.0
+    return norms
 
 
 @njit(cache=True, nogil=True)
-def smallest(distances: Floats, out: Array) -> None:
-    """Where in every row, but for the diagonal, its smallest values are (n, k), in order, of equal ones the first."""
-    k = out.shape[1]
+def chords(gram: Floats) -> Floats:
+    """Euclidean distances (n, n) between the rows of A over their norms, from A A'; a zero row is far from all."""
+    over, out = inverse_norms(gram), np.empty(gram.shape)
+    for i in range(len(gram)):
+        for j in range(len(gram)):
+            distance = np.sqrt(max(2 - 2 * (gram[i, j] * over[i] * over[j]), 0.0))
+            dead = over[i] == 0 or over[j] == 0
+            out[i, j] = 0.0 if i == j else 4.0 if dead else distance  # 4 is beyond the sphere's diameter
+    return out
+
+
+@njit(cache=True, nogil=True)
+def smallest(distances: Floats, k: int) -> Any:
+    """Where the k smallest values of every row but for the diagonal are (n, k), in order, the first of equals first.
+
+    And what they are.
+    """
+    out, lengths = np.empty((len(distances), k), np.intp), np.empty((len(distances), k))
     for i in range(len(distances)):
         row, found, count = distances[i], out[i], 0
         for j in range(len(row)):
@@ -39,6 +56,9 @@ def smallest(distances: Floats, out: Array) -> None:
                 place -= 1
             found[place] = j
             count = min(count + 1, k)
+        for place in range(k):
+            lengths[i, place] = row[found[place]]
+    return out, lengths
 
 
 @njit(cache=True, nogil=True)
@@ -48,30 +68,28 @@ def inliers(
     """ω (m,): 0 where a pixel is missing or the window around it is mostly error, else 1.
 
     ``sparse`` (m,) is row i of E; a pixel is in error above ``alpha``; edges are replicated. An empty ``valid`` = all.
-    The votes are counted with two long sums over the padded picture as one row, first along x, then along y. ``room``
-    is what :func:`room_for` makes.
+    The votes are counted down the columns, then along the rows, each in a few long sums over the picture as one row,
+    in which only the ends of the rows come out wrong. ``room`` is what :func:`room_for` makes.
     """
     channels, height, width = shape
-    reach = window // 2
-    half = (window * window + 1) // 2
-    stride = width + 2 * reach
-    flags, along = room[0], room[1]
-    for k in range(len(out)):
-        out[k] = abs(sparse[k]) > alpha
+    reach, size = window // 2, height * width
+    half = np.uint16((window * window + 1) // 2)
+    flags, down, votes = room[0], room[1, reach : reach + size], room[0, :size]
     for c in range(channels):
-        errors = out[c * height * width : (c + 1) * height * width]
-        for y in range(height):
-            pad(errors[y * width : (y + 1) * width], reach, flags[(y + reach) * stride : (y + reach + 1) * stride])
+        channel = slice(c * size, (c + 1) * size)
+        errors, here, picture = flags[reach * width :], out[channel], sparse[channel]
+        for k in range(size):
+            errors[k] = abs(picture[k]) > alpha
         for y in range(reach):
-            pad(errors[:width], reach, flags[y * stride : (y + 1) * stride])
-            last = (height + reach + y) * stride
-            pad(errors[(height - 1) * width :], reach, flags[last : last + stride])
-        add_windows(flags, window, 1, along[: (height + 2 * reach) * stride])
-        add_windows(along, window, stride, flags[: height * stride])
-        for y in range(height):
-            votes, to = flags[y * stride : y * stride + width], errors[y * width : (y + 1) * width]
             for x in range(width):
-                to[x] = votes[x] < half
+                flags[y * width + x] = errors[x]
+                errors[size + y * width + x] = errors[size - width + x]
+        add_windows(flags, window, width, down)
+        add_windows(room[1], window, 1, votes)
+        for y in range(height):
+            mend_ends(down[y * width : (y + 1) * width], reach, votes[y * width : (y + 1) * width])
+        for k in range(size):
+            here[k] = votes[k] < half
     if valid.size > 0:
         for k in range(len(out)):
             out[k] &= valid[k]
@@ -79,22 +97,9 @@ def inliers(
 
 @njit(cache=True, nogil=True)
 def room_for(window: int, shape: Any) -> Array:
-    """Two padded pictures as long rows, one window longer."""
+    """Two pictures as long rows, with room for half a window before and after."""
     _, height, width = shape
-    reach = window // 2
-    return np.zeros((2, (height + 2 * reach) * (width + 2 * reach) + window), np.uint16)
-
-
-@njit(cache=True, nogil=True)
-def pad(row: Array, reach: int, out: Array) -> None:
-    """A row with its ends repeated ``reach`` times."""
-    width = len(row)
-    middle = out[reach : reach + width]
-    for x in range(width):
-        middle[x] = row[x]
-    for x in range(reach):
-        out[x] = row[0]
-        out[reach + width + x] = row[width - 1]
+    return np.zeros((2, (height + window) * width + window), np.uint16)
 
 
 @njit(cache=True, nogil=True)
@@ -110,22 +115,41 @@ def add_windows(values: Array, window: int, step: int, out: Array) -> None:
 
 
 @njit(cache=True, nogil=True)
+def mend_ends(row: Array, reach: int, out: Array) -> None:
+    """Sums over 2 reach + 1 values of a row whose first and last are repeated, for the places that need those."""
+    last = len(row) - 1
+    left, right = (reach + 1) * row[0], (reach + 1) * row[last]
+    for k in range(1, reach + 1):
+        left += row[min(k, last)]
+        right += row[max(last - k, 0)]
+    for x in range(min(reach, last + 1)):
+        out[x], out[last - x] = left, right
+        left += row[min(x + 1 + reach, last)] - row[0]
+        right += row[max(last - x - 1 - reach, 0)] - row[last]
+
+
+@njit(cache=True, nogil=True)
 def normal_equations(
-    A: Array, gram: Floats, inverse_norms: Floats, neighbours: Array, target: Array, omega: Array, system: Floats
+    A: Array,
+    gram: Floats,
+    over: Floats,
+    neighbours: Array,
+    target: Array,
+    omega: Array,
+    system: Floats,
+    few: Array,
+    values: Array,
 ) -> None:
     """G and right side in one (k, k+1) array: Σ_p ω a_i a_j and Σ_p ω a_i v, with a = A / ‖A‖.
 
     Without ω, G is part of the Gram matrix of A, and the last column of ``system`` holds Σ_p A_i v on entry; so only
-    the pixels that are left out are summed up and taken away, or those that are in where they are fewer.
+    the pixels that are left out are summed up and taken away, or those that are in where they are fewer. ``few`` (m,)
+    and ``values`` (k+1, m) are room for them. ``over`` is 1/‖A‖.
     """
     k, m = len(neighbours), len(target)
-    kept = 0
-    for p in range(m):
-        kept += omega[p]
-    sought = 1 if 2 * kept < m else 0
-    few = np.empty(m, np.int64)
-    count = find(omega, sought, few)
-    values = np.empty((k + 1, count), A.dtype)
+    sought, count = 0, find(omega, 0, few)
+    if 2 * count > m:
+        sought, count = 1, find(omega, 1, few)
     for i in range(k + 1):
         row = A[neighbours[i]] if i < k else target
         for p in range(count):
@@ -133,15 +157,15 @@ def normal_equations(
     sums, every = np.zeros((k, k + 1)), np.arange(k + 1)
     for start in range(0, count, PIECE):
         for i in range(k):
-            dots(values, every[i:], start, values[i, start : start + PIECE], sums[i, i:])
+            dots(values, every[i:], start, values[i, start : min(start + PIECE, count)], sums[i, i:])
     for i in range(k):
-        scale = inverse_norms[neighbours[i]]
+        scale = over[neighbours[i]]
         for j in range(i, k + 1):
             total = sums[i, j]
             if not sought:
                 total = (gram[neighbours[i], neighbours[j]] if j < k else system[i, k]) - total
             if j < k:
-                system[i, j] = system[j, i] = total * scale * inverse_norms[neighbours[j]]
+                system[i, j] = system[j, i] = total * scale * over[neighbours[j]]
             else:
                 system[i, k] = total * scale
 
@@ -182,7 +206,7 @@ def systems(
     V: Array,
     valid: npt.NDArray[np.bool_],
     gram: Floats,
-    inverse_norms: Floats,
+    over: Floats,
     nearest: Array,
     right: Floats,
     alphas: Floats,
@@ -194,11 +218,13 @@ def systems(
     """Normal equations (last - first, k, k+1) of a run of images, each off the support of its own error."""
     k = nearest.shape[1]
     out = np.empty((last - first, k, k + 1))
-    omega, room = np.empty(A.shape[1], np.uint8), room_for(window, shape)
+    m = A.shape[1]
+    omega, few, values = np.empty(m, np.uint8), np.empty(m, np.int64), np.empty((k + 1, m), A.dtype)
+    room = room_for(window, shape)
     for i in range(first, last):
         out[i - first, :, k] = right[i]
         inliers(E[i], valid[i], alphas[i], window, shape, omega, room)
-        normal_equations(A, gram, inverse_norms, nearest[i], V[i], omega, out[i - first])
+        normal_equations(A, gram, over, nearest[i], V[i], omega, out[i - first], few, values)
     return out
 
 

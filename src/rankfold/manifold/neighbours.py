@@ -15,16 +15,7 @@ def unit_distances(gram: Floats) -> Floats:
     """Euclidean distances (n, n) between the rows of A over their norms, from A A'; a zero row is far from all."""
     from rankfold.manifold.kernels import chords
 
-    distances = np.empty(gram.shape)
-    chords(np.ascontiguousarray(gram), inverse_norms(gram), distances)
-    return distances
-
-
-def inverse_norms(gram: Floats) -> Floats:
-    """1/‖A_i‖ (n,), zero for a zero row."""
-    norms = np.sqrt(np.maximum(np.diag(gram), 0.0))
-    alive = norms > 1e-12 * max(float(norms.max(initial=0.0)), 1e-300)
-    return np.where(alive, 1 / np.where(alive, norms, 1.0), 0.0)
+    return np.asarray(chords(np.ascontiguousarray(gram)))
 
 
 def geodesics(distances: Floats, k: int) -> Floats:
@@ -37,7 +28,7 @@ def geodesics(distances: Floats, k: int) -> Floats:
     from scipy.sparse.csgraph import dijkstra, floyd_warshall
 
     n = len(distances)
-    nearest = _nearest(distances, k)
+    nearest, _ = _nearest(distances, k)
     rows = np.repeat(np.arange(n), k)
     # two identical pictures are neighbours too, but a dense graph takes a length below 1e-8 for no edge
     lengths = np.maximum(distances[rows, nearest.ravel()], 1e-7)
@@ -59,14 +50,12 @@ def geodesic_neighbours(gram: Floats, k: int, links: int | None = None) -> tuple
     """
     distances = unit_distances(gram)
     paths = distances if links is None or links >= k else geodesics(distances, links)
-    nearest = _nearest(paths, k)
-    return nearest, np.take_along_axis(paths, nearest, axis=1)
+    return _nearest(paths, k)
 
 
-def _nearest(distances: Floats, k: int) -> Ints:
-    """Indices (n, k) of the smallest entries of every row but the diagonal, smallest first."""
+def _nearest(distances: Floats, k: int) -> tuple[Ints, Floats]:
+    """Where the smallest entries of every row but the diagonal are (n, k), smallest first, and what they are."""
     from rankfold.manifold.kernels import smallest
 
-    found = np.empty((len(distances), k), np.intp)
-    smallest(distances, found)
-    return found
+    nearest, lengths = smallest(distances, k)
+    return nearest, lengths
