@@ -14,7 +14,7 @@ from scipy import ndimage
 
 from rankfold.families import map_points, shift
 from rankfold.stack import Frame
-from rankfold.warp.linearisation import Linearised, Motion, orthonormalise
+from rankfold.warp.linearisation import Linearised, Motion
 
 SOBEL = np.array([[-1, 0, 1], [-2, 0, 2], [-1, 0, 1]]) / 8
 
@@ -50,19 +50,18 @@ def motion(transforms, family):
 
 
 def linearise(sources, motion, executor):
-    grid, jacobian, reach = sources.frame.grid, motion.jacobian(sources.frame.grid), motion.reach(sources.frame.corners)
+    grid, jacobian = sources.frame.grid, motion.jacobian(sources.frame.grid)
 
     def one(i):
         points = map_points(motion.matrix(i, motion.parameters[i]), grid)
         y, gx, gy = (keys(plane, points) for plane in sources.planes[i])
         norm = np.linalg.norm(y)
         gx, gy = ((g - y * (y @ g) / norm**2) / norm for g in (gx, gy))
-        J = np.einsum("dk,kdp->pk", np.stack([gx, gy]), jacobian[i])
-        return y / norm, J, norm
+        Q, R = np.linalg.qr(np.einsum("dk,kdp->kp", np.stack([gx, gy]), jacobian[i]))
+        return y / norm, Q.T, np.linalg.inv(R), norm
 
     parts = executor.run(one, range(len(sources)))
-    data, basis, norms = (np.stack(column) for column in zip(*parts, strict=True))
-    increments = orthonormalise(basis, reach)
+    data, basis, increments, norms = (np.stack(column) for column in zip(*parts, strict=True))
     return Linearised(data, basis, increments, norms, np.ones(data.shape, bool))
 
 

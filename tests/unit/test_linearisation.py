@@ -6,8 +6,8 @@ import pytest
 from rankfold import FAMILIES, Frame, InputError, Stack
 from rankfold.families import shift
 from rankfold.warp import linearise, prepare
-from rankfold.warp.derivatives import diagonalise
-from rankfold.warp.linearisation import Motion, orthonormalise, warp_normalised
+from rankfold.warp.derivatives import diagonalise, orthonormalise
+from rankfold.warp.linearisation import Motion, warp_normalised
 
 FRAME = Frame(16, 18)
 ZOOM = 1.3
@@ -99,16 +99,16 @@ def test_directions_that_do_not_change_the_picture_get_no_increment():
     J = rng.standard_normal((4, 50))
     J[3] = 2 * J[0] - J[1]
     reach = rng.uniform(0.1, 50, 4)
-    Q = J[None].copy()
-    increments = orthonormalise(Q, reach[None])[0]
-    Q = Q[0]
+    Q, increments = J.copy(), np.empty((4, 4))
+    orthonormalise(Q, reach, 1e-15, increments)
     assert np.count_nonzero(np.linalg.norm(Q, axis=1) > 0.5) == 3
     assert np.isfinite(increments).all()
     # what the basis can express, the increments turn back into parameters that give the same change
     change = J.T @ rng.standard_normal(4)
     np.testing.assert_allclose(J.T @ (increments @ (Q @ change)), change, atol=1e-9)
-    flat = 1e-9 * rng.standard_normal((1, 4, 50))  # noise of a flat picture
-    assert not orthonormalise(flat, np.ones((1, 4))).any()
+    flat = 1e-9 * rng.standard_normal((4, 50))  # noise of a flat picture
+    orthonormalise(flat, np.ones(4), 1e-15, increments)
+    assert not increments.any()
     assert not flat.any()
 
 

@@ -114,16 +114,6 @@ def warp_normalised(
     return data, norms, np.stack([np.tile(valid, len(values)) for values, _, valid in sampled])
 
 
-def orthonormalise(J: Array, reach: Floats) -> Floats:
-    """Make the rows of every J (n, p, m) orthonormal in place; returns the p x p matrices that turn δ into Δτ."""
-    from rankfold.warp.derivatives import orthonormalise
-
-    increments = np.empty((*J.shape[:2], J.shape[1]))
-    for i in range(len(J)):
-        orthonormalise(J[i], np.ascontiguousarray(reach[i], dtype=np.float64), _noise(J.dtype), increments[i])
-    return increments
-
-
 def _noise(dtype: npt.DTypeLike) -> float:
     """Rounding in sums of products of unit rows."""
     return 10 * float(np.finfo(dtype).eps)
