@@ -147,9 +147,10 @@ def normal_equations(
     and ``values`` (k+1, m) are room for them. ``over`` is 1/‖A‖.
     """
     k, m = len(neighbours), len(target)
-    sought, count = 0, find(omega, 0, few)
-    if 2 * count > m:
-        sought, count = 1, find(omega, 1, few)
+    for sought in range(2):
+        count = find(omega, sought, few)
+        if 2 * count <= m:
+            break
     for i in range(k + 1):
         row = A[neighbours[i]] if i < k else target
         for p in range(count):
@@ -222,7 +223,8 @@ def systems(
     omega, few, values = np.empty(m, np.uint8), np.empty(m, np.int64), np.empty((k + 1, m), A.dtype)
     room = room_for(window, shape)
     for i in range(first, last):
-        out[i - first, :, k] = right[i]
+        for j in range(k):
+            out[i - first, j, k] = right[i, j]
         inliers(E[i], valid[i], alphas[i], window, shape, omega, room)
         normal_equations(A, gram, over, nearest[i], V[i], omega, out[i - first], few, values)
     return out

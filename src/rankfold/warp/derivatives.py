@@ -60,8 +60,8 @@ def differentiate(
     channels, m = len(planes), height * width
     gradient = np.empty((channels, 2, m), values.dtype)
     sample(planes, cells, matrix, height, width, values.reshape(channels, m), gradient, valid[:m])
-    for c in range(1, channels):
-        valid[c * m : (c + 1) * m] = valid[:m]
+    for j in range(m, channels * m):
+        valid[j] = valid[j - m]
     chain(gradient, matrix, derivative, height, width, jacobian.reshape(len(jacobian), channels, m))
 
 
@@ -226,6 +226,7 @@ def recombine(matrix: Floats, rows: Array) -> None:
     for first in range(0, m, PIECE):
         size = min(PIECE, m - first)
         for k in range(p):
-            old[k, :size] = rows[k, first : first + size]
+            for j in range(size):
+                old[k, j] = rows[k, first + j]
         for k in range(p):
             combine(matrix[k], old, every, 0, rows[k, first : first + size])

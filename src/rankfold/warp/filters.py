@@ -31,7 +31,8 @@ def spline_coefficients(plane: Floats, out: Floats) -> None:
         filter_columns(plane[:, left : left + TOGETHER], inner[:, left : left + TOGETHER])
     for top in range(0, height, ABREAST):
         filter_rows(inner[top : top + ABREAST])
-    out[0], out[height + 1] = out[2], out[height - 1]
+    for x in range(1, width + 1):
+        out[0, x], out[height + 1, x] = out[2, x], out[height - 1, x]
     for y in range(height + 2):
         out[y, 0], out[y, width + 1] = out[y, 2], out[y, width - 1]
 
