@@ -68,6 +68,10 @@ class TestEveryCommand:
         text = (ROOT / "docs" / "commands.md").read_text(encoding="utf-8")
         assert set(re.findall(r"^## rankfold (\S+)$", text, re.MULTILINE)) == set(COMMANDS)
 
+    def test_it_is_a_module_too(self):
+        words = [sys.executable, "-m", "rankfold", "--version"]
+        assert subprocess.check_output(words, text=True).strip() == f"rankfold {rf.__version__}"
+
     def test_version_and_completion(self):
         assert run("--version").output.strip() == f"rankfold {rf.__version__}"
         assert "--install-completion" in run("--help").output
