@@ -239,7 +239,8 @@ class Stack:
         if len(self) < 2:
             raise InputError(f"only one image was given ({self.names[0]}); alignment needs at least two")
         for source, mask, name in zip(self.sources, self.masks, self.names, strict=True):
-            low, high = (extreme(_usable(source, mask), axis=0) for extreme in (np.min, np.max))
+            seen = _usable(source, mask)
+            low, high = seen.min(axis=0), seen.max(axis=0)
             if (high - low).max() <= 1e-9 * max(-low.min(), high.max()):
                 raise InputError(f"{name} is constant where it is valid, so nothing can align it; leave it out")
 

@@ -181,10 +181,10 @@ class TestRegression:
     def test_the_vote_of_the_window_agrees_with_a_box_filter(self):
         from scipy.ndimage import uniform_filter
 
-        for shape in ((1, 13, 17), (2, 9, 8)):
+        for shape in ((1, 13, 17), (2, 9, 8), (1, 4, 3), (3, 1, 12)):
             m = int(np.prod(shape))
             E = (RNG.random(m) < 0.4) * 1.0
-            for window in (1, 3, 5):
+            for window in (1, 3, 5, 11):
                 out = np.empty(m, np.uint8)
                 inliers(E, np.zeros(0, bool), 0.5, window, shape, out, room_for(window, shape))
                 share = uniform_filter(E.reshape(shape), size=(1, window, window), mode="nearest")

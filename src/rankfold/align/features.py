@@ -35,8 +35,8 @@ def contrast_sampler(
     def one(i: int) -> tuple[Floats, Bools, float, float]:
         mask = stack.masks[i]
         picture = contrast(stack.sources[i], mask, source_pixels_per_pixel(transforms[i], frame), floor)
-        low, high = (float(extreme(picture, where=mask, initial=1.0)) for extreme in (np.min, np.max))
-        return *prepare_source(picture, mask, blur=0.0), low, high
+        seen = picture if mask.all() else picture[mask]
+        return *prepare_source(picture, mask, blur=0.0), float(seen.min()), float(seen.max())
 
     planes, cells, lows, highs = zip(*executor.run(one, range(len(stack))), strict=True)
     span = max(max(highs) - min(lows), float(np.finfo(np.float64).tiny))

@@ -35,7 +35,9 @@ PATIENCE = 4  # outer iterations that MeADMM may take without lowering its objec
 GUARD = (
     0.5 / 42
 )  # of the short side: a picture that moves further on raw pixels after the features drifts, and is put back
-LARGE = 2**18  # values of all derivatives; more do not fit into a second-level cache
+# values of all derivatives: fewer fit into a second-level cache, where single precision saves little, and among
+# handwritten digits, which are fewer, it would decide who fails
+LARGE = 2**18
 LOOK_AHEAD = 8  # outer iterations on features by which a coarse start is judged
 
 

@@ -143,8 +143,8 @@ def normal_equations(
     """G and right side in one (k, k+1) array: Σ_p ω a_i a_j and Σ_p ω a_i v, with a = A / ‖A‖.
 
     Without ω, G is part of the Gram matrix of A, and the last column of ``system`` holds Σ_p A_i v on entry; so only
-    the pixels that are left out are summed up and taken away, or those that are in where they are fewer. ``few`` (m,)
-    and ``values`` (k+1, m) are room for them. ``over`` is 1/‖A‖.
+    the pixels that are left out are summed up and taken away, or those that are in where they are fewer. ``few`` (m,),
+    unsigned so that no index counts from the end, and ``values`` (k+1, m) are room for them. ``over`` is 1/‖A‖.
     """
     k, m = len(neighbours), len(target)
     for sought in range(2):
@@ -220,7 +220,7 @@ def systems(
     k = nearest.shape[1]
     out = np.empty((last - first, k, k + 1))
     m = A.shape[1]
-    omega, few, values = np.empty(m, np.uint8), np.empty(m, np.int64), np.empty((k + 1, m), A.dtype)
+    omega, few, values = np.empty(m, np.uint8), np.empty(m, np.uint64), np.empty((k + 1, m), A.dtype)
     room = room_for(window, shape)
     for i in range(first, last):
         for j in range(k):
