@@ -21,30 +21,6 @@ SWEEPS = 30  # of rotations at most; six or so are enough
 
 
 @njit(cache=True, nogil=True)
-def linearise(
-    planes: Floats,
-    cells: Bools,
-    matrix: Floats,
-    derivative: Floats,
-    height: int,
-    width: int,
-    row: Array,
-    jacobian: Array,
-    valid: Bools,
-    reach: Floats,
-    noise: float,
-    increments: Floats,
-) -> Any:
-    """Sample a picture, differentiate, normalise, orthonormalise. Returns its norm, zero if there is nothing in it."""
-    differentiate(planes, cells, matrix, derivative, height, width, row, jacobian, valid)
-    norm = np.sqrt(dot(row, row))
-    if norm > 0:
-        normalise(row, jacobian, norm)
-        orthonormalise(jacobian, reach, noise, increments)
-    return norm
-
-
-@njit(cache=True, nogil=True)
 def differentiate(
     planes: Floats,
     cells: Bools,
@@ -110,6 +86,16 @@ def chain(gradient: Array, matrix: Floats, derivative: Floats, height: int, widt
             gx, gy, to = gradient[channel, 0], gradient[channel, 1], out[k, channel]
             for j in range(m):
                 to[j] = gx[j] * du[j] + gy[j] * dv[j]
+
+
+@njit(cache=True, nogil=True)
+def make_orthonormal(row: Array, jacobian: Array, reach: Floats, noise: float, increments: Floats) -> Any:
+    """Give a picture norm one and orthonormalise its derivative then. Returns the norm, zero if nothing is in it."""
+    norm = np.sqrt(dot(row, row))
+    if norm > 0:
+        normalise(row, jacobian, norm)
+        orthonormalise(jacobian, reach, noise, increments)
+    return norm
 
 
 @njit(cache=True, nogil=True)

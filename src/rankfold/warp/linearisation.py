@@ -86,17 +86,17 @@ class Linearised:
 
 def linearise(sampler: Sampler, motion: Motion, executor: Executor | None = None) -> Linearised:
     """Warp, normalise and differentiate every image at ``motion``."""
-    from rankfold.warp.derivatives import linearise
+    from rankfold.warp.derivatives import make_orthonormal
 
-    matrices, derivatives = (np.ascontiguousarray(part, dtype=np.float64) for part in motion.differentials)
+    matrices, derivatives = motion.differentials
     reach, noise = np.ascontiguousarray(motion.reach(sampler.frame.corners)), _noise(sampler.dtype)
     n, p, m = len(sampler), motion.family.size, int(np.prod(sampler.row_shape))
     data, valid, basis = np.empty((n, m), sampler.dtype), np.empty((n, m), np.bool_), np.empty((n, p, m), sampler.dtype)
     increments = np.empty((n, p, p))
 
     def one(i: int) -> float:
-        place = (*sampler.source(i), matrices[i], derivatives[i], *sampler.frame.shape)
-        return float(linearise(*place, data[i], basis[i], valid[i], reach[i], noise, increments[i]))
+        sampler.differentiate(i, matrices[i], derivatives[i], data[i], basis[i], valid[i])
+        return float(make_orthonormal(data[i], basis[i], reach[i], noise, increments[i]))
 
     norms = _seen(np.array((executor or Serial()).run(one, range(n))), sampler)
     return Linearised(data, basis, increments, norms, valid)
