@@ -173,7 +173,7 @@ class TestRegression:
     @pytest.mark.parametrize("size", [1, 7, 8, 29, 64])
     @pytest.mark.parametrize("share", [0.0, 0.1, 0.9, 1.0])
     def test_flags_are_found_eight_at_a_time(self, size, share):
-        flags, out = (RNG.random(size) < share).astype(np.uint8), np.empty(size, np.int64)
+        flags, out = (RNG.random(size) < share).astype(np.uint8), np.empty(size, np.uint64)
         for sought in (0, 1):
             count = find(flags, sought, out)
             np.testing.assert_array_equal(out[:count], np.flatnonzero(flags == sought))

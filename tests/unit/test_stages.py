@@ -1,6 +1,7 @@
 """The stages one by one: each can be left out, each says what it did."""
 
 import importlib
+from dataclasses import fields, replace
 
 import numpy as np
 import pytest
@@ -9,7 +10,7 @@ import rankfold as rf
 from rankfold.align.features import contrast
 from rankfold.align.rescue import Search, register, suspicious
 from rankfold.align.robust import Basis, fit_model
-from rankfold.align.stages import STAGES
+from rankfold.align.stages import STAGES, Job
 from rankfold.align.steps import displacements
 from rankfold.datasets import rendered_heads
 from rankfold.families import shift
@@ -40,6 +41,13 @@ class TestFeatures:
         assert found[0].low_rank.dtype == found[np.inf].low_rank.dtype == np.float64
         moved = displacements(found[0].transforms, found[np.inf].transforms, batch.frame.corners)
         assert 0 < moved.max() < 1e-3
+
+    @pytest.mark.parametrize(("n", "dtype"), [(16, np.float64), (17, np.float32)])
+    def test_single_precision_is_for_large_batches(self, n, dtype):
+        job = Job(**dict.fromkeys(field.name for field in fields(Job)))  # 4 parameters, 64 x 64 pixels: 2^14 a picture
+        stack, family = rf.Stack.of(RNG.random((n, 5, 5))), rf.FAMILIES["similarity"]
+        job = replace(job, guide=stack, frame=rf.Frame(64, 64), family=family, dtype=np.float64)
+        assert job.rough is dtype
 
     def test_brightness_and_contrast_do_not_matter(self):
         mask = np.ones(self.image.shape, bool)
@@ -183,18 +191,19 @@ class TestRobustFit:
         assert Search.wide(40).bound == 24
 
 
-def test_register_finds_a_picture_against_the_others(batch):
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_register_finds_a_picture_against_the_others(batch, dtype):
     from rankfold.align.features import contrast_sampler
     from rankfold.executors import Serial
     from rankfold.warp.linearisation import Motion, warp_normalised
 
-    sampler = contrast_sampler(rf.Stack.of(batch.clean), batch.frame, batch.start, np.float64, Serial())
+    sampler = contrast_sampler(rf.Stack.of(batch.clean), batch.frame, batch.start, dtype, Serial())
     data, norms, valid = warp_normalised(sampler, batch.truth)
     rows = np.where(valid, data * norms[:, None] - 1, 0)
     model = fit_model(rows, rows, valid)
     motion = Motion.starting_at(batch.truth, rf.FAMILIES["similarity"], batch.frame.centre)
     moved = motion.parameters[4] + [0.02, 0.05, 1.2, -0.9]
-    found = register(sampler, motion, 4, moved, model.others(4))
+    found = register(sampler, motion, 4, moved, model.others(4, dtype))
     assert np.abs((found - motion.parameters[4])[2:]).max() < 0.15
 
 

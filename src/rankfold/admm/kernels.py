@@ -145,7 +145,7 @@ def threshold_row(
         x, a, e, y = X[i, first:last], A[i, first:last], E[i, first:last], Y[i, first:last]
         if cloned:
             phi, merged, x = P[i, first:last], x, own[i, first:last]
-            if inplace:  # the loop below would not be vectorised: it reads where it writes
+            if inplace:  # through two names the compiler would fear an overlap, and not vectorise
                 for j in range(last - first):
                     x[j] += pull * (x[j] - phi[j])
             else:

@@ -196,7 +196,7 @@ def _project(
     """Φ from the whole rows; the Gram matrix of A is at hand where slabs are cut along the pixels."""
     shape = problem.data.shape
     A, E, V = (on_slab.gather(slabs, (getattr(slab, name) for slab in slabs), shape) for name in "AEV")
-    alone = len(on_slab.parts_of(slabs)) == 1  # too small to be shared out: to wake a thread takes longer
+    small = problem.data.size <= on_slab.SLAB_VALUES  # to wake a thread takes longer than it saves
     valid = None if problem.weights is None else problem.weights > 0
     context = Context(
         low_rank=A,
@@ -206,7 +206,7 @@ def _project(
         gram=np.asarray(A @ A.T, dtype=np.float64) if slabs[0].tall else svt.gram(),
         units=np.full(shape[0], float(np.ptp(problem.data))) if problem.units is None else problem.units,
         shape=problem.shape or (1, 1, shape[1]),
-        executor=Serial() if alone else executor,
+        executor=Serial() if small else executor,
     )
     return clone.projector(context)
 

@@ -127,6 +127,8 @@ def align(
     strict : bool
         Raise ConvergenceError instead of warning when the run did not converge.
     dtype : float64 or float32
+        Precision of the steps on pixels and of the result. What is done on features is in single precision for large
+        batches in any case; so are the steps of ``schedule="quick"``.
 
     Returns
     -------

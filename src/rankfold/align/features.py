@@ -28,7 +28,7 @@ def contrast_sampler(
 ) -> Sampler:
     """F = (I_b - G_s * I_b) / (local sd + eps) + 1 of every (grey) picture, ready to be sampled near ``transforms``.
 
-    Lengths follow a picture's zoom. Features are of the size of the source, so no more than one a thread is kept.
+    Lengths follow a picture's zoom. One picture's features at a time become coefficients, which are as large as it is.
     """
     floor = FLOOR * stack.value_range
 

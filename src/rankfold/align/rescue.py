@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from rankfold.align.robust import Basis, Model
+from rankfold.align.robust import Basis, Model, ridge_for
 from rankfold.align.steps import displacements, limit
 from rankfold.executors import Executor
 from rankfold.families import Family, Floats, get_family
@@ -109,7 +109,7 @@ def register(sampler: Sampler, motion: Motion, index: int, parameters: Floats, o
             # one weighted least-squares problem in (Δ, w)
             np.multiply(design, weight, out=weighted)
             normal = (weighted @ design.T).astype(np.float64, copy=False)
-            normal += 1e-9 * np.diag(np.maximum(np.diag(normal), 1e-300))
+            normal += ridge_for(basis.dtype) * np.diag(np.maximum(np.diag(normal), 1e-300))
             change = np.linalg.solve(normal, -(weighted @ row[0]))[:p]
             step = limit(here, change[None], corners, trust=3.0)[0]
             parameters = parameters + step

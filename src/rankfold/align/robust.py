@@ -64,7 +64,7 @@ class Basis:
         return cls(rows, pairs, scale)
 
     def normal(self, weight: Array) -> Floats:
-        """B diag(w) B' (k, r, r) for weights (k, m), with a small ridge, above the rounding of what is summed up."""
+        """B diag(w) B' (k, r, r) for weights (k, m), with a small ridge."""
         r = len(self.rows)
         if len(weight) < FEW:  # the products of all pairs of rows are more to read than they save
             matrices = np.stack([((self.rows * row) @ self.rows.T).astype(np.float64, copy=False) for row in weight])
@@ -72,7 +72,7 @@ class Basis:
             matrices = np.empty((len(weight), r, r))
             one, other = np.triu_indices(r)
             matrices[:, one, other] = matrices[:, other, one] = weight @ self.pairs.T
-        return matrices + max(1e-9, 10 * float(np.finfo(self.rows.dtype).eps)) * np.eye(r)
+        return matrices + ridge_for(self.rows.dtype) * np.eye(r)
 
     def residual(
         self, rows: Array, valid: npt.NDArray[np.bool_], rounds: int = ROUNDS, scale: float | None = None
@@ -104,6 +104,11 @@ class Basis:
             coefficients = np.linalg.solve(self.normal(weight), right[:, :, None])[:, :, 0]
             np.matmul(coefficients.astype(rows.dtype, copy=False), self.rows, out=fitted)
         return fitted
+
+
+def ridge_for(dtype: npt.DTypeLike) -> float:
+    """What is added to a normal matrix of unit diagonal: little, but above the rounding of its sums."""
+    return max(1e-9, 10 * float(np.finfo(dtype).eps))
 
 
 def fit_model(

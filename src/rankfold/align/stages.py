@@ -35,8 +35,8 @@ PATIENCE = 4  # outer iterations that MeADMM may take without lowering its objec
 GUARD = (
     0.5 / 42
 )  # of the short side: a picture that moves further on raw pixels after the features drifts, and is put back
-# values of all derivatives: fewer fit into a second-level cache, where single precision saves little, and among
-# handwritten digits, which are fewer, it would decide who fails
+# values of all derivatives of grey pictures. Fewer fit into a second-level cache, where single precision saves little;
+# and of the hundred small digits of the reproduction, where rounding decides who fails, other ones would fail
 LARGE = 2**18
 LOOK_AHEAD = 8  # outer iterations on features by which a coarse start is judged
 
@@ -64,7 +64,7 @@ class Job:
 
     @property
     def rough(self) -> npt.DTypeLike:
-        """The precision of what comes before the pixels, steps of three digits: single, where that saves time."""
+        """The precision on features and blurred pixels, where steps have three digits: single, where it saves time."""
         values = self.family.size * len(self.guide) * self.frame.height * self.frame.width
         return np.float32 if values > LARGE else self.dtype
 

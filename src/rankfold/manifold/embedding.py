@@ -47,7 +47,7 @@ class Regression(Embedding):
     """Weights by least squares to V_m off the support of the error, with a small ridge and no sum-to-one."""
 
     ridge: float = 1e-4  # r, of the mean diagonal
-    window: float = 0.11  # of the short side, for the vote on what is in error
+    window: float = 0.11  # of the short side, for the vote on what is in error; WIDEST at most
 
     def __call__(self, context: Context) -> Array:
         """Steps a to d of the robust reading."""
@@ -57,7 +57,8 @@ class Regression(Embedding):
         n, m = A.shape
         nearest, _ = self.neighbours(context)
         k = nearest.shape[1]
-        over = inverse_norms(np.ascontiguousarray(context.gram))
+        gram = np.ascontiguousarray(context.gram)
+        over = inverse_norms(gram)
         side = min(context.shape[1:])
         window = min(max(2 * round((self.window * side - 1) / 2) + 1, 1), WIDEST)
         valid = np.zeros((n, 0), dtype=bool) if context.valid is None else context.valid
@@ -68,7 +69,7 @@ class Regression(Embedding):
             return np.asarray(right_sides(A, V, nearest, first, min(first + BLOCK, m)))
 
         def build(first: int) -> Floats:
-            rows = (A, E, V, valid, context.gram, over, nearest, right, alphas)
+            rows = (A, E, V, valid, gram, over, nearest, right, alphas)
             return np.asarray(systems(*rows, window, context.shape, first, min(first + RUN, n)))
 
         def rebuild(first: int) -> None:

@@ -124,8 +124,10 @@ def mend_ends(row: Array, reach: int, out: Array) -> None:
         right += row[max(last - k, 0)]
     for x in range(min(reach, last + 1)):
         out[x], out[last - x] = left, right
-        left += row[min(x + 1 + reach, last)] - row[0]
-        right += row[max(last - x - 1 - reach, 0)] - row[last]
+        left += row[min(x + 1 + reach, last)]
+        left -= row[0]
+        right += row[max(last - x - 1 - reach, 0)]
+        right -= row[last]
 
 
 @njit(cache=True, nogil=True)

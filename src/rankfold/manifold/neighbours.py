@@ -28,10 +28,10 @@ def geodesics(distances: Floats, k: int) -> Floats:
     from scipy.sparse.csgraph import dijkstra, floyd_warshall
 
     n = len(distances)
-    nearest, _ = _nearest(distances, k)
+    nearest, straight = _nearest(distances, k)
     rows = np.repeat(np.arange(n), k)
     # two identical pictures are neighbours too, but a dense graph takes a length below 1e-8 for no edge
-    lengths = np.maximum(distances[rows, nearest.ravel()], 1e-7)
+    lengths = np.maximum(straight.ravel(), 1e-7)
     if n <= DENSE:
         graph = np.full((n, n), np.inf)
         graph[rows, nearest.ravel()] = lengths

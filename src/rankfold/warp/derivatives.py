@@ -89,7 +89,7 @@ def chain(gradient: Array, matrix: Floats, derivative: Floats, height: int, widt
 
 
 @njit(cache=True, nogil=True)
-def make_orthonormal(row: Array, jacobian: Array, reach: Floats, noise: float, increments: Floats) -> Any:
+def normalise_and_orthonormalise(row: Array, jacobian: Array, reach: Floats, noise: float, increments: Floats) -> Any:
     """Give a picture norm one and orthonormalise its derivative then. Returns the norm, zero if nothing is in it."""
     norm = np.sqrt(dot(row, row))
     if norm > 0:

@@ -86,7 +86,7 @@ class Linearised:
 
 def linearise(sampler: Sampler, motion: Motion, executor: Executor | None = None) -> Linearised:
     """Warp, normalise and differentiate every image at ``motion``."""
-    from rankfold.warp.derivatives import make_orthonormal
+    from rankfold.warp.derivatives import normalise_and_orthonormalise
 
     matrices, derivatives = motion.differentials
     reach, noise = np.ascontiguousarray(motion.reach(sampler.frame.corners)), _noise(sampler.dtype)
@@ -96,7 +96,7 @@ def linearise(sampler: Sampler, motion: Motion, executor: Executor | None = None
 
     def one(i: int) -> float:
         sampler.differentiate(i, matrices[i], derivatives[i], data[i], basis[i], valid[i])
-        return float(make_orthonormal(data[i], basis[i], reach[i], noise, increments[i]))
+        return float(normalise_and_orthonormalise(data[i], basis[i], reach[i], noise, increments[i]))
 
     norms = _seen(np.array((executor or Serial()).run(one, range(n))), sampler)
     return Linearised(data, basis, increments, norms, valid)
