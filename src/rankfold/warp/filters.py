@@ -30,7 +30,8 @@ def spline_coefficients(plane: Floats, out: Floats) -> None:
     for left in range(0, width, TOGETHER):
         filter_columns(plane[:, left : left + TOGETHER], inner[:, left : left + TOGETHER])
     for top in range(0, height, ABREAST):
-        filter_rows(inner[top : top + ABREAST])
+        rows = inner[top : top + ABREAST].T
+        filter_columns(rows, rows)
     for x in range(1, width + 1):
         out[0, x], out[height + 1, x] = out[2, x], out[height - 1, x]
     for y in range(height + 2):
@@ -39,7 +40,7 @@ def spline_coefficients(plane: Floats, out: Floats) -> None:
 
 @njit(cache=True, nogil=True)
 def filter_columns(plane: Floats, out: Floats) -> None:
-    """Filter a few columns (h, k), side by side."""
+    """Filter a few columns (h, k), side by side; ``out`` may be the same array, and the columns rows."""
     n, k = plane.shape
     for y in range(n):
         for x in range(k):
@@ -68,32 +69,6 @@ def filter_columns(plane: Floats, out: Floats) -> None:
         here, after = out[y], out[y + 1]
         for x in range(k):
             here[x] = POLE * (after[x] - here[x])
-
-
-@njit(cache=True, nogil=True)
-def filter_rows(rows: Floats) -> None:
-    """Filter a few rows (k, w), one abreast of the other, in place."""
-    k, n = rows.shape
-    for y in range(k):
-        row = rows[y]
-        for x in range(n):
-            row[x] *= GAIN
-        power, end = POLE, POLE ** float(n - 1)
-        first = row[0] + end * row[n - 1]
-        for x in range(1, n - 1):
-            if abs(power) < NOTHING:
-                break
-            first += power * (row[x] + end * row[n - 1 - x])
-            power *= POLE
-        row[0] = first / (1 - end * end)
-    for x in range(1, n):
-        for y in range(k):
-            rows[y, x] += POLE * rows[y, x - 1]
-    for y in range(k):
-        rows[y, n - 1] = (POLE * rows[y, n - 2] + rows[y, n - 1]) * POLE / (POLE * POLE - 1)
-    for x in range(n - 2, -1, -1):
-        for y in range(k):
-            rows[y, x] = POLE * (rows[y, x + 1] - rows[y, x])
 
 
 @njit(cache=True, nogil=True)
