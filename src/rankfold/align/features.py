@@ -10,7 +10,7 @@ import numpy.typing as npt
 from rankfold.errors import InputError
 from rankfold.executors import Executor
 from rankfold.families import Floats
-from rankfold.stack import Bools, Frame, Stack
+from rankfold.stack import Bools, Frame, Stack, extremes, span
 from rankfold.warp.sampling import Sampler, prepare_source, source_pixels_per_pixel
 from rankfold.warp.smoothing import smooth
 
@@ -32,15 +32,13 @@ def contrast_sampler(
     """
     floor = FLOOR * stack.value_range
 
-    def one(i: int) -> tuple[Floats, Bools, float, float]:
+    def one(i: int) -> tuple[Floats, Bools, tuple[float, float]]:
         mask = stack.masks[i]
         picture = contrast(stack.sources[i], mask, source_pixels_per_pixel(transforms[i], frame), floor)
-        seen = picture if mask.all() else picture[mask]
-        return *prepare_source(picture, mask, blur=0.0), float(seen.min()), float(seen.max())
+        return *prepare_source(picture, mask, blur=0.0), extremes(picture, mask)
 
-    planes, cells, lows, highs = zip(*executor.run(one, range(len(stack))), strict=True)
-    span = max(max(highs) - min(lows), float(np.finfo(np.float64).tiny))
-    return Sampler(frame, planes, cells, stack.names, dtype, span)
+    planes, cells, ranges = zip(*executor.run(one, range(len(stack))), strict=True)
+    return Sampler(frame, planes, cells, stack.names, dtype, span(ranges))
 
 
 def contrast(source: Array, mask: Bools, zoom: float, floor: float) -> Array:

@@ -32,9 +32,8 @@ BLURS = (4.0, 2.0)  # of the coarse stage, canonical px
 ROUNDS = 3  # of rescue
 FEW = 3  # dimensions of the basis in the first round after a coarse stage
 PATIENCE = 4  # outer iterations that MeADMM may take without lowering its objective, which is not monotone
-GUARD = (
-    0.5 / 42
-)  # of the short side: a picture that moves further on raw pixels after the features drifts, and is put back
+# of the short side: a picture that moves further on raw pixels after the features drifts, and is put back
+GUARD = 0.5 / 42
 # values of all derivatives of grey pictures. Fewer fit into a second-level cache, where single precision saves little;
 # and of the hundred small digits of the reproduction, where rounding decides who fails, other ones would fail
 LARGE = 2**18
