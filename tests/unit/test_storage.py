@@ -48,6 +48,16 @@ def test_no_flipped_byte_gets_through_as_another_error(saved):
     assert noticed > 0.5 * len(range(0, len(whole), 11))  # the rest is in dates and flags that nobody reads
 
 
+def test_a_compression_that_nobody_knows_is_damage_too(saved):
+    """zipfile answers it with NotImplementedError."""
+    bad = bytearray((saved / "arrays.npz").read_bytes())
+    entry = bad.find(b"PK\x01\x02")  # of the directory; its tenth byte is the method
+    bad[entry + 10] = 99
+    (saved / "arrays.npz").write_bytes(bytes(bad))
+    with pytest.raises(rf.FormatError, match="compression method is not supported"):
+        rf.load(saved)
+
+
 @pytest.mark.parametrize("error", [SyntaxError("never closed"), tokenize.TokenError("EOF")])
 def test_a_broken_array_header_is_damage_too(saved, error, monkeypatch):
     def load(*_, **__):
