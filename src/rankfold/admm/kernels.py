@@ -57,20 +57,31 @@ def multiplier_step(
     mu: float,
     mu_next: float,
     beta: float,
+    merge: bool,
     norms: Floats,
 ) -> None:
     """Update V_m = D + Jδ by the ``change`` of δ, Y, and the next X, given in Y what the threshold cut off.
 
-    An empty ``change`` means that V and Y have got it already. With C the content of Y on entry,
-    V_old - A - E + Y_old/μ = C, hence Y_old + μ Z = μ (C + J(δ - δ_old)).
-    If P = Φ is not empty, the next X becomes (X + βΦ)/(1 + β): the two squares of L_{μ,1} merged into one.
+    With C the content of Y on entry, V_old - A - E + Y_old/μ = C, hence Y_old + μ Z = μ (C + J(δ - δ_old)).
+    If P = Φ is not empty, the next X becomes (X + βΦ)/(1 + β): the two squares of L_{μ,1} merged into one. Not so
+    without ``merge``: a new Φ is to come.
     ``norms`` (3,) gets the squares of Z = V - A - E, of the dual residual Y - μ (X_old - A), which is how far the new
     Y is from the subgradient that made A, and of Y.
     """
     turned = np.empty(PIECE, V.dtype)
     norms[:] = 0
     for i in range(len(V)):
-        multiplier_row(i, V, Q, A, E, Y, X, P, X, change, mu, mu_next, beta, turned, norms)
+        multiplier_row(i, V, Q, A, E, Y, X, P, X, change, mu, mu_next, beta, merge, turned, norms)
+
+
+@njit(cache=True, nogil=True)
+def merge_clone(X: Array, P: Array, beta: float) -> None:
+    """X becomes (X + βΦ)/(1 + β), with the bits that :func:`multiplier_step` would have given it."""
+    pull, share = X.dtype.type(beta), X.dtype.type(1 / (1 + beta))
+    for i in range(len(X)):
+        x, phi = X[i], P[i]
+        for j in range(len(x)):
+            x[j] = (x[j] + pull * phi[j]) * share
 
 
 @njit(cache=True, nogil=True)
@@ -89,13 +100,11 @@ def sweep(
     relaxation: float,
     mu: float,
     mu_next: float,
-    finish: bool,
+    merge: bool,
     change: Floats,
     norms: Floats,
 ) -> float:
-    """Both of the above on whole rows, where the ``change`` of δ is known as soon as a row is thresholded.
-
-    Without ``finish`` it ends where V and Y have got the change: a projection comes first.
+    """Thresholds and multipliers of whole rows, where the ``change`` of δ is known as soon as a row is thresholded.
 
     The next X is written to ``following``, which may be X itself. If it is not, X is only read: others may need it.
     """
@@ -107,10 +116,7 @@ def sweep(
         total += threshold_row(i, X, A, E, Y, W, P, Q, following, threshold, beta, relaxation, mu, change)
         for k in range(Q.shape[1]):
             change[i, k] = -change[i, k]
-        if finish:
-            multiplier_row(i, V, Q, A, E, Y, own, P, following, change, mu, mu_next, beta, turned, norms)
-        else:
-            move_row(i, V, Y, Q, change, turned)
+        multiplier_row(i, V, Q, A, E, Y, own, P, following, change, mu, mu_next, beta, merge, turned, norms)
     return total
 
 
@@ -186,12 +192,13 @@ def multiplier_row(
     mu: float,
     mu_next: float,
     beta: float,
+    merge: bool,
     turned: Array,
     norms: Floats,
 ) -> None:
     """One row of :func:`multiplier_step`; ``turned`` is room for J(δ - δ_old)."""
     m = V.shape[1]
-    moving, cloned = change.size > 0, P.size > 0
+    moving, cloned = change.size > 0, merge and P.size > 0
     pull, share = V.dtype.type(beta), V.dtype.type(1 / (1 + beta))
     up, down = V.dtype.type(mu), V.dtype.type(1 / mu_next)
     every = np.arange(Q.shape[1])
@@ -219,25 +226,3 @@ def multiplier_row(
         else:
             for j in range(size):
                 after[j] = v[j] - e[j] + y[j] * down
-
-
-@njit(cache=True, nogil=True)
-def add_motion(V: Array, Y: Array, Q: Array, change: Floats) -> None:
-    """V += J Δδ and Y += J Δδ."""
-    turned = np.empty(PIECE, V.dtype)
-    for i in range(len(V)):
-        move_row(i, V, Y, Q, change, turned)
-
-
-@njit(cache=True, nogil=True)
-def move_row(i: int, V: Array, Y: Array, Q: Array, change: Floats, turned: Array) -> None:
-    """One row of :func:`add_motion`."""
-    m, every = V.shape[1], np.arange(Q.shape[1])
-    for first in range(0, m, PIECE):
-        size = min(first + PIECE, m) - first
-        combine(change[i], Q[i], every, first, turned[:size])
-        v, y = V[i, first : first + size], Y[i, first : first + size]
-        for j in range(size):
-            v[j] += turned[j]
-        for j in range(size):
-            y[j] += turned[j]

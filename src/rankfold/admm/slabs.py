@@ -141,22 +141,21 @@ def sweep(
     sparsity: float,
     beta: float,
     relaxation: float,
-    finish: bool,
+    merge: bool,
 ) -> list[tuple[slice, Floats, float, Floats]]:
     """All of an iteration that comes after the thresholding, on independent slabs: nobody has to be waited for.
 
-    Without ``finish`` it ends before :func:`ascend`, which then gets no change: a projection comes between. Returns for
-    every part its rows, the change of δ, and its share of ‖Ω∘E‖_1 and of the squared norms of ``ascend``.
+    Returns for every part its rows, the change of δ, and its share of ‖Ω∘E‖_1 and of the squared norms of
+    :func:`ascend`, which says what ``merge`` is.
     """
     inner = None
     if len(M) == 2 and len(slabs[0].runs) > 1:  # the right factor's product with X is the same for all runs of rows
         X = slabs[0].X
         inner = np.empty((len(M[1]), X.shape[1]), X.dtype)
         executor.run(lambda block: np.matmul(M[1], X[:, block], out=inner[:, block]), slabs[0].blocks)
-    ends = executor.run(_sweep, parts_of(slabs), M, inner, mu, mu_next, sparsity, beta, relaxation, finish)
+    ends = executor.run(_sweep, parts_of(slabs), M, inner, mu, mu_next, sparsity, beta, relaxation, merge)
     for slab in slabs:
-        if finish or slab.P.size > 0:
-            slab.X, slab.following = slab.following, slab.X
+        slab.X, slab.following = slab.following, slab.X
     return ends
 
 
@@ -174,7 +173,7 @@ def _sweep(
     sparsity: float,
     beta: float,
     relaxation: float,
-    finish: bool,
+    merge: bool,
 ) -> tuple[slice, Floats, float, Floats]:
     """Some rows of a slab."""
     from rankfold.admm.kernels import sweep
@@ -185,7 +184,7 @@ def _sweep(
     W, P = (array[rows] if array.size else array for array in (slab.W, slab.P))
     change, norms = np.empty(Q.shape[:2]), np.empty(3)
     arrays = (X, A, E, Y, W, P, Q, V, slab.following[rows])
-    l1 = sweep(*arrays, sparsity / mu, beta, relaxation, mu, mu_next, finish, change, norms)
+    l1 = sweep(*arrays, sparsity / mu, beta, relaxation, mu, mu_next, merge, change, norms)
     return (slab.rows if rows == ALL else rows), change, l1, norms
 
 
@@ -215,17 +214,11 @@ def shrink(
     return products, l1
 
 
-def turn(slab: Slab, change: Floats) -> None:
-    """V += J Δδ and Y += J Δδ ahead of :func:`ascend`, which then gets no change: a projection needs V."""
-    from rankfold.admm.kernels import add_motion
-
-    add_motion(slab.V, slab.Y, slab.Q, change[slab.rows])
-
-
-def ascend(part: tuple[Slab, slice], change: Floats, mu: float, mu_next: float, beta: float) -> Floats:
+def ascend(part: tuple[Slab, slice], change: Floats, mu: float, mu_next: float, beta: float, merge: bool) -> Floats:
     """V += J Δδ; Z = V - A - E; Y += μ Z; X = V - E + Y/μ⁺ for some rows of a slab. Returns three squared norms.
 
-    They are those of Z, of the dual residual μ (JΔδ - ΔE) and of Y.
+    They are those of Z, of the dual residual μ (JΔδ - ΔE) and of Y. With ``merge`` X also gets its Φ, if there is one:
+    without, :func:`clone` does that once the next Φ is known.
     """
     from rankfold.admm.kernels import multiplier_step
 
@@ -233,8 +226,16 @@ def ascend(part: tuple[Slab, slice], change: Floats, mu: float, mu_next: float, 
     norms = np.empty(3)
     V, Q, A, E, Y, X = (array[rows] for array in (slab.V, slab.Q, slab.A, slab.E, slab.Y, slab.X))
     P = slab.P[rows] if slab.P.size else slab.P
-    multiplier_step(V, Q, A, E, Y, X, P, change[slab.rows][rows], mu, mu_next, beta, norms)
+    multiplier_step(V, Q, A, E, Y, X, P, change[slab.rows][rows], mu, mu_next, beta, merge, norms)
     return norms
+
+
+def clone(part: tuple[Slab, slice], beta: float) -> None:
+    """X becomes (X + βΦ)/(1 + β) for some rows of a slab."""
+    from rankfold.admm.kernels import merge_clone
+
+    slab, rows = part
+    merge_clone(slab.X[rows], slab.P[rows], beta)
 
 
 def gather(slabs: list[Slab], pieces: Iterable[Array], shape: tuple[int, int]) -> Array:

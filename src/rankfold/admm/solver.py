@@ -118,28 +118,25 @@ def step(
     svt = _threshold(slabs, state, executor, 1 / (mu * (1 + beta)), surrogate)
 
     # E = S_{λΩ/μ}[D + Jδ - A + Y/μ];  δ_i = -Q_i'(D_i - E_i - A_i + Y_i/μ), where Q_i'Q_i = I
-    # V = D + Jδ;  Z = V - A - E;  Y += μ Z;  μ *= ρ;  and X for the next A
+    # V = D + Jδ;  Z = V - A - E;  Y += μ Z;  μ *= ρ;  and X for the next A, with βΦ unless a new Φ is due
     operator = svt.factors(problem.data.dtype)
     mu_next, cloned = mu * state.growth, state.cloned
     due = clone is not None and clone.due(mu_next * state.largest / settings.penalty_start, index[1])
     if all(slab.independent for slab in slabs):
-        ends = on_slab.sweep(slabs, executor, operator, mu, mu_next, lam, beta, settings.relaxation, finish=not due)
+        ends = on_slab.sweep(slabs, executor, operator, mu, mu_next, lam, beta, settings.relaxation, not due)
         change = _add_up([(rows, part) for rows, part, _, _ in ends], state.delta)
         l1, norms = sum(part for _, _, part, _ in ends), [part for _, _, _, part in ends]
     else:
         parts = executor.run(on_slab.shrink, slabs, operator, mu, lam, beta, settings.relaxation)
         products = [(slab.rows, part) for slab, (part, _) in zip(slabs, parts, strict=True)]
         change, l1 = -_add_up(products, state.delta), sum(part for _, part in parts)
-        if due:
-            executor.run(on_slab.turn, slabs, change)
-        else:
-            norms = executor.run(on_slab.ascend, on_slab.parts_of(slabs), change, mu, mu_next, beta)
+        norms = executor.run(on_slab.ascend, on_slab.parts_of(slabs), change, mu, mu_next, beta, not due)
     delta = state.delta + change
     if clone is not None and due:
-        # Φ = project(A, E, V), now and then, comes before Y
+        # Φ = project(A, E, V), now and then
         on_slab.scatter(slabs, _project(problem, clone, slabs, svt, executor))
         beta, cloned = clone.weight, True
-        norms = executor.run(on_slab.ascend, on_slab.parts_of(slabs), change[:, :0], mu, mu_next, beta)
+        executor.run(on_slab.clone, on_slab.parts_of(slabs), beta)
     primal, dual, size = np.sqrt(reduce(np.add, norms))
     primal, dual = primal / data_norm, dual / size if size > 0 else 0.0
     nuclear = float(svt.singular_values.sum())
