@@ -63,24 +63,22 @@ class Regression(Embedding):
         window = min(max(2 * round((self.window * side - 1) / 2) + 1, 1), WIDEST)
         valid = np.zeros((n, 0), dtype=bool) if context.valid is None else context.valid
         alphas = self.alpha * context.units
-        phi = np.empty_like(A)
+        matrices, phi = np.empty((n, k, k)), np.empty_like(A)
 
         def multiply(first: int) -> Floats:
             return np.asarray(right_sides(A, V, nearest, first, min(first + BLOCK, m)))
 
-        def build(first: int) -> Floats:
-            rows = (A, E, V, valid, gram, over, nearest, right, alphas)
-            return np.asarray(systems(*rows, window, context.shape, first, min(first + RUN, n)))
+        def build(first: int) -> None:
+            images, run = (A, E, V, valid, gram, over, nearest, alphas), (first, min(first + RUN, n))
+            systems(*images, self.ridge, window, context.shape, *run, matrices, right)
 
         def rebuild(first: int) -> None:
             embed(A, nearest, weights, alphas, self.keep, first, min(first + BLOCK, m), phi)
 
         right = reduce(np.add, context.executor.run(multiply, range(0, m, BLOCK)))
+        context.executor.run(build, range(0, n, RUN))
         # LAPACK stays out of the threads: called from several at once it does not always give the same last bit
-        system = np.concatenate(context.executor.run(build, range(0, n, RUN)))
-        G, targets = system[:, :, :k], system[:, :, k:]
-        ridge = self.ridge * np.trace(G, axis1=1, axis2=2) / k + 1e-300
-        weights = np.linalg.solve(G + ridge[:, None, None] * np.eye(k), targets)[:, :, 0] * over[nearest]
+        weights = np.linalg.solve(matrices, right[:, :, None])[:, :, 0] * over[nearest]
         context.executor.run(rebuild, range(0, m, BLOCK))
         return phi
 

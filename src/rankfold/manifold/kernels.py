@@ -138,15 +138,16 @@ def normal_equations(
     neighbours: Array,
     target: Array,
     omega: Array,
-    system: Floats,
+    matrix: Floats,
+    right: Floats,
     few: Array,
     values: Array,
 ) -> None:
-    """G and right side in one (k, k+1) array: Σ_p ω a_i a_j and Σ_p ω a_i v, with a = A / ‖A‖.
+    """The ``matrix`` (k, k) Σ_p ω a_i a_j and the ``right`` side (k,) Σ_p ω a_i v, with a = A / ‖A‖.
 
-    Without ω, G is part of the Gram matrix of A, and the last column of ``system`` holds Σ_p A_i v on entry; so only
-    the pixels that are left out are summed up and taken away, or those that are in where they are fewer. ``few`` (m,),
-    unsigned so that no index counts from the end, and ``values`` (k+1, m) are room for them. ``over`` is 1/‖A‖.
+    Without ω, the matrix is part of the Gram matrix of A, and ``right`` holds Σ_p A_i v on entry; so only the pixels
+    that are left out are summed up and taken away, or those that are in where they are fewer. ``few`` (m,), unsigned so
+    that no index counts from the end, and ``values`` (k+1, m) are room for them. ``over`` is 1/‖A‖.
     """
     k, m = len(neighbours), len(target)
     for sought in range(2):
@@ -166,11 +167,11 @@ def normal_equations(
         for j in range(i, k + 1):
             total = sums[i, j]
             if not sought:
-                total = (gram[neighbours[i], neighbours[j]] if j < k else system[i, k]) - total
+                total = (gram[neighbours[i], neighbours[j]] if j < k else right[i]) - total
             if j < k:
-                system[i, j] = system[j, i] = total * scale * over[neighbours[j]]
+                matrix[i, j] = matrix[j, i] = total * scale * over[neighbours[j]]
             else:
-                system[i, k] = total * scale
+                right[i] = total * scale
 
 
 @njit(cache=True, nogil=True)
@@ -211,25 +212,31 @@ def systems(
     gram: Floats,
     over: Floats,
     nearest: Array,
-    right: Floats,
     alphas: Floats,
+    ridge: float,
     window: int,
     shape: Any,
     first: int,
     last: int,
-) -> Floats:
-    """Normal equations (last - first, k, k+1) of a run of images, each off the support of its own error."""
-    k = nearest.shape[1]
-    out = np.empty((last - first, k, k + 1))
-    m = A.shape[1]
+    matrices: Floats,
+    right: Floats,
+) -> None:
+    """Normal equations of a run of images, each off the support of its own error.
+
+    They are written to ``matrices`` (n, k, k) and ``right`` (n, k), which has the sums over all pixels on entry. The
+    ``ridge`` is a share of the mean diagonal of a matrix.
+    """
+    k, m = nearest.shape[1], A.shape[1]
     omega, few, values = np.empty(m, np.uint8), np.empty(m, np.uint64), np.empty((k + 1, m), A.dtype)
     room = room_for(window, shape)
     for i in range(first, last):
-        for j in range(k):
-            out[i - first, j, k] = right[i, j]
         inliers(E[i], valid[i], alphas[i], window, shape, omega, room)
-        normal_equations(A, gram, over, nearest[i], V[i], omega, out[i - first], few, values)
-    return out
+        normal_equations(A, gram, over, nearest[i], V[i], omega, matrices[i], right[i], few, values)
+        trace = 0.0
+        for j in range(k):
+            trace += matrices[i, j, j]
+        for j in range(k):
+            matrices[i, j, j] += ridge * trace / k + 1e-300
 
 
 @njit(cache=True, nogil=True)
