@@ -148,12 +148,10 @@ def sweep(
     Returns for every part its rows, the change of δ, and its share of ‖Ω∘E‖_1 and of the squared norms of
     :func:`ascend`, which says what ``merge`` is.
     """
-    inner = None
-    if len(M) == 2 and len(slabs[0].runs) > 1:  # the right factor's product with X is the same for all runs of rows
-        X = slabs[0].X
-        inner = np.empty((len(M[1]), X.shape[1]), X.dtype)
-        executor.run(lambda block: np.matmul(M[1], X[:, block], out=inner[:, block]), slabs[0].blocks)
-    ends = executor.run(_sweep, parts_of(slabs), M, inner, mu, mu_next, sparsity, beta, relaxation, merge)
+    if len(slabs[0].runs) > 1:  # a product of few rows with X is slow: all rows of a block of columns, then the runs
+        executor.run(lambda block: multiply(slabs[0], M, block), slabs[0].blocks)
+        M = ()
+    ends = executor.run(_sweep, parts_of(slabs), M, mu, mu_next, sparsity, beta, relaxation, merge)
     for slab in slabs:
         slab.X, slab.following = slab.following, slab.X
     return ends
@@ -167,7 +165,6 @@ def parts_of(slabs: list[Slab]) -> list[tuple[Slab, slice]]:
 def _sweep(
     part: tuple[Slab, slice],
     M: tuple[Array, ...],
-    inner: Array | None,
     mu: float,
     mu_next: float,
     sparsity: float,
@@ -175,11 +172,12 @@ def _sweep(
     relaxation: float,
     merge: bool,
 ) -> tuple[slice, Floats, float, Floats]:
-    """Some rows of a slab."""
+    """Some rows of a slab, and their A = M X unless that is done: M is empty then."""
     from rankfold.admm.kernels import sweep
 
     slab, rows = part
-    multiply(slab, M, rows, inner)
+    if M:
+        multiply(slab, M)
     X, A, E, Y, Q, V = (array[rows] for array in (slab.X, slab.A, slab.E, slab.Y, slab.Q, slab.V))
     W, P = (array[rows] if array.size else array for array in (slab.W, slab.P))
     change, norms = np.empty(Q.shape[:2]), np.empty(3)
@@ -188,14 +186,13 @@ def _sweep(
     return (slab.rows if rows == ALL else rows), change, l1, norms
 
 
-def multiply(slab: Slab, M: tuple[Array, ...], rows: slice = ALL, inner: Array | None = None) -> None:
-    """A = M X for some rows. M is one symmetric matrix or its two thin factors; ``inner`` is the right one times X."""
+def multiply(slab: Slab, M: tuple[Array, ...], block: slice = ALL) -> None:
+    """A = M X, of some columns. M is one symmetric matrix or its two thin factors."""
     if slab.tall:
-        np.matmul(reduce(np.matmul, M[:-1], slab.X[rows]), M[-1], out=slab.A[rows])
-        return
-    if inner is None:
-        inner = slab.X if len(M) == 1 else M[1] @ slab.X
-    np.matmul(M[0][rows], inner, out=slab.A[rows])
+        np.matmul(reduce(np.matmul, M[:-1], slab.X), M[-1], out=slab.A)
+    else:
+        inner = slab.X[:, block] if len(M) == 1 else M[1] @ slab.X[:, block]
+        np.matmul(M[0], inner, out=slab.A[:, block])
 
 
 def shrink(
