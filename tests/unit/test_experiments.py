@@ -1,14 +1,16 @@
 """The experiments' machinery, on little data."""
 
+import itertools
+
 import numpy as np
 import pytest
 
 import rankfold as rf
 from conftest import DATA
-from rankfold.experiments import ablation
+from rankfold.admm import solve
+from rankfold.experiments import ablation, speed
 from rankfold.experiments.faces import OCCLUDERS, PROTOCOLS, make_batch
 from rankfold.experiments.retest import disagreement, perturbed
-from rankfold.experiments.speed import iteration_times
 from rankfold.families import inverse, shift
 from rankfold.metrics import alignment_error
 
@@ -118,6 +120,18 @@ class TestRetest:
 
 
 def test_the_speed_command_measures_both():
-    timings = iteration_times(repeats=1)
-    assert [t.shape.split(" (")[0] for t in timings] == ["64 x 1,890", "140 x 4,800"]
-    assert all(t.rasl > 0 and t.meadmm > 0 for t in timings)
+    timings = speed.iteration_times(repeats=1)
+    assert [shape.split(" (")[0] for shape in timings] == ["64 x 1,890", "140 x 4,800"]
+    assert all(t.rasl > 0 and t.meadmm > 0 for t in timings.values())
+
+
+@pytest.mark.parametrize(("repeats", "seconds", "pairs"), [(3, 0.0, 3), (1, 7.0, 4)])
+def test_both_methods_are_timed_until_the_time_is_up(monkeypatch, repeats, seconds, pairs):
+    ticks, runs = itertools.count(), []
+    monkeypatch.setattr(speed.time, "perf_counter", lambda: float(next(ticks)))  # a run takes a second
+    monkeypatch.setattr(speed, "solve", lambda *words: runs.append(words) or solve(*words))
+    timing = speed.time_both(speed.moving_problem((8, 6, 5)), repeats=repeats, seconds=seconds)
+    assert len(runs) == 2 + 2 * pairs  # the first of each is not timed
+    assert timing.rasl == timing.meadmm == pytest.approx(1e3 / speed.ITERATIONS)
+    assert timing.ratio == 1
+    assert all(1 <= rank <= 8 for rank in timing.ranks)

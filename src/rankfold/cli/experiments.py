@@ -167,8 +167,9 @@ def speed(
     from rankfold.experiments.speed import iteration_times
 
     timings = iteration_times(repeats, jobs)
-    value = [{"shape": t.shape, "rasl_ms": t.rasl, "meadmm_ms": t.meadmm, "ratio": t.ratio} for t in timings]
-    lines = [f"{t.shape}: RASL {t.rasl:.2f} ms, MeADMM {t.meadmm:.2f} ms, ratio {t.ratio:.2f}" for t in timings]
+    rows = timings.items()
+    value = [{"shape": shape, "rasl_ms": t.rasl, "meadmm_ms": t.meadmm, "ratio": t.ratio} for shape, t in rows]
+    lines = [f"{shape}: RASL {t.rasl:.2f} ms, MeADMM {t.meadmm:.2f} ms, ratio {t.ratio:.2f}" for shape, t in rows]
     Voice(json, quiet).result(value, "\n".join(lines))
 
 

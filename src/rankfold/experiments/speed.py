@@ -21,39 +21,39 @@ ITERATIONS = 48  # about what a run of tolerance 1e-6 takes
 class Timing:
     """Milliseconds for one inner iteration, medians over repeats."""
 
-    shape: str
     rasl: float
     meadmm: float
     ratio: float  # MeADMM over RASL, of runs next to each other; the paper reports 2.2
+    ranks: tuple[float, float]  # of A, mean over the iterations of RASL and of MeADMM
 
 
-def iteration_times(repeats: int = 7, n_jobs: int = 1) -> list[Timing]:
-    """Both methods on the declared shapes."""
-    return [Timing(name, *time_iterations(shape, repeats, n_jobs)) for name, shape in SHAPES.items()]
+def iteration_times(repeats: int = 7, n_jobs: int = 1) -> dict[str, Timing]:
+    """Both methods on the declared shapes, generated."""
+    return {name: time_both(moving_problem(shape), repeats, n_jobs) for name, shape in SHAPES.items()}
 
 
-def time_iterations(shape: tuple[int, int, int], repeats: int = 7, n_jobs: int = 1) -> tuple[float, float, float]:
-    """Milliseconds for an iteration of both methods and their ratio, on a generated problem (images, height, width)."""
-    return time_both(moving_problem(shape), repeats, n_jobs)
-
-
-def time_both(problem: Problem, repeats: int = 7, n_jobs: int = 1) -> tuple[float, float, float]:
-    """Milliseconds for an iteration of RASL and of MeADMM, and the ratio of the second to the first.
+def time_both(problem: Problem, repeats: int = 7, n_jobs: int = 1, seconds: float = 0.0) -> Timing:
+    """Time an iteration of RASL and of MeADMM, at least ``repeats`` times and as often as fits into ``seconds``.
 
     Whole runs take turns, so that a busy machine slows both; the ratio is the median of those of neighbouring runs.
     """
     plain = Settings(tol=1e-15, max_iter=ITERATIONS)
     cloned = replace(plain, clone=Clone(get_projector("regression")))
-    seconds: dict[int, list[float]] = {0: [], 1: []}
+    times: list[tuple[float, ...]] = []
     with executor_for(None, n_jobs) as executor:
-        for repeat in range(repeats + 1):
-            for k, settings in enumerate((plain, cloned)):
-                began = time.perf_counter()
-                solve(problem, settings, executor)
-                if repeat:  # the first one compiles
-                    seconds[k].append(time.perf_counter() - began)
-    rasl, meadmm = (1e3 * float(np.median(seconds[k])) / ITERATIONS for k in (0, 1))
-    return rasl, meadmm, paired(seconds[1], seconds[0])
+
+        def run(settings: Settings) -> float:
+            began = time.perf_counter()
+            solve(problem, settings, executor)
+            return time.perf_counter() - began
+
+        first = [solve(problem, settings, executor) for settings in (plain, cloned)]  # compiles
+        while len(times) < repeats or sum(map(sum, times)) < seconds:
+            times.append(tuple(run(settings) for settings in (plain, cloned)))
+    rasl, meadmm = zip(*times, strict=True)
+    one, other = (1e3 * float(np.median(some)) / ITERATIONS for some in (rasl, meadmm))
+    ranks = [float(np.mean([record.rank for record in solution.records])) for solution in first]
+    return Timing(one, other, paired(meadmm, rasl), (ranks[0], ranks[1]))
 
 
 def paired(one: Sequence[float], other: Sequence[float]) -> float:

@@ -109,10 +109,11 @@ def _both(setting: Setting, name: str, make: Callable[[], Problem]) -> Rows:
     rows: Rows = []
     for threads in setting.threads:
         wait_until(calm(setting))
-        rasl, meadmm, ratio = time_both(problem, 1 if setting.quick else 5, jobs_of(threads))
+        repeats, seconds = (1, 0.0) if setting.quick else (5, declared()["iteration"]["seconds"])
+        timing = time_both(problem, repeats, jobs_of(threads), seconds)
         shape = name if " x " in name else f"{name}, {n} x {m:,}"
-        row = {"kind": "methods", "shape": shape, "threads": threads, "rasl": rasl / 1e3, "meadmm": meadmm / 1e3}
-        rows.append({**row, "ratio": ratio})
+        row = {"kind": "methods", "shape": shape, "threads": threads, "ratio": timing.ratio, "ranks": timing.ranks}
+        rows.append({**row, "rasl": timing.rasl / 1e3, "meadmm": timing.meadmm / 1e3})
     return rows
 
 

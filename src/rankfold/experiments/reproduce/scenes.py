@@ -14,7 +14,7 @@ from rankfold.align import align
 from rankfold.datasets.wild import read_lfw, read_oxford
 from rankfold.experiments.reproduce import standins
 from rankfold.experiments.reproduce.methods import METHODS, Measured, sheet
-from rankfold.experiments.speed import time_iterations
+from rankfold.experiments.speed import moving_problem, time_both
 from rankfold.experiments.windows import FRAME, Windows, patched, read_windows
 from rankfold.families import Floats, inverse, map_points
 from rankfold.metrics import recovery_error
@@ -57,12 +57,12 @@ def speed(cell: dict[str, Any], data: Path | None) -> Measured:
     result = align(photographs.clean, method=cell["method"], n_jobs=1, **options)
     seconds = time.perf_counter() - began
     n = len(photographs.clean)
-    rasl, meadmm, _ = time_iterations((n, *frame.shape), repeats=3)
+    timing = time_both(moving_problem((n, *frame.shape)), repeats=3)
     return {
         "batch": seconds,
         "image": seconds / n,
         "inner": len(result.trace.inner["objective"]),
-        "iteration_ms": rasl if cell["method"] == "rasl" else meadmm,
+        "iteration_ms": timing.rasl if cell["method"] == "rasl" else timing.meadmm,
     }, None
 
 
