@@ -221,7 +221,9 @@ class Stack:
         """Darkest to brightest usable value over all pictures; at least 1 for pictures that came as integers."""
         if (self.units > 1).any():
             return 1.0
-        return span([extremes(s, m) for s, m in zip(self.sources, self.masks, strict=True)])
+        seen = [_usable(s, m) for s, m in zip(self.sources, self.masks, strict=True)]
+        low, high = min(float(values.min()) for values in seen), max(float(values.max()) for values in seen)
+        return max(high - low, float(np.finfo(np.float64).tiny))
 
     def luminance(self) -> Stack:
         """The same pictures in grey: Rec. 601 for three channels, the mean for any other number."""
@@ -266,18 +268,6 @@ def rescaling(factor: Floats) -> Floats:
 def _usable(source: npt.NDArray[Any], mask: Bools) -> npt.NDArray[Any]:
     """The pixels (k,) or (k, c) that may be used."""
     return source.reshape(mask.size, *source.shape[2:]) if mask.all() else source[mask]
-
-
-def extremes(source: npt.NDArray[Any], mask: Bools) -> tuple[float, float]:
-    """The darkest and the brightest usable value of a picture."""
-    seen = _usable(source, mask)
-    return float(seen.min()), float(seen.max())
-
-
-def span(pairs: Sequence[tuple[float, float]]) -> float:
-    """From the darkest to the brightest of several pictures; never zero."""
-    low, high = min(low for low, _ in pairs), max(high for _, high in pairs)
-    return max(high - low, float(np.finfo(np.float64).tiny))
 
 
 def _coarser(source: npt.NDArray[Any], mask: Bools, factor: int) -> tuple[npt.NDArray[Any], Bools]:

@@ -6,8 +6,9 @@ from oracles import spline
 from rankfold import Frame, Stack
 from rankfold.families import map_points, shift
 from rankfold.warp import prepare
-from rankfold.warp.sampling import prepare_source, source_pixels_per_pixel
+from rankfold.warp.sampling import source_pixels_per_pixel
 from rankfold.warp.smoothing import smooth
+from rankfold.warp.sources import prepare_source
 
 RNG = np.random.default_rng(0)
 IMAGE = RNG.random((30, 40))

@@ -10,9 +10,10 @@ import numpy.typing as npt
 from rankfold.errors import InputError
 from rankfold.executors import Executor
 from rankfold.families import Floats
-from rankfold.stack import Bools, Frame, Stack, extremes, span
-from rankfold.warp.sampling import Sampler, prepare_source, source_pixels_per_pixel
-from rankfold.warp.smoothing import smooth
+from rankfold.stack import Bools, Frame, Stack
+from rankfold.warp.sampling import Sampler, source_pixels_per_pixel
+from rankfold.warp.smoothing import reach_of, smooth
+from rankfold.warp.sources import Coefficients, Part, Source, prepare_source
 
 Array = npt.NDArray[Any]
 
@@ -28,17 +29,22 @@ def contrast_sampler(
 ) -> Sampler:
     """F = (I_b - G_s * I_b) / (local sd + eps) + 1 of every (grey) picture, ready to be sampled near ``transforms``.
 
-    Lengths follow a picture's zoom. One picture's features at a time become coefficients, which are as large as it is.
+    Lengths follow a picture's zoom. One picture's features at a time become coefficients.
     """
     floor = FLOOR * stack.value_range
 
-    def one(i: int) -> tuple[Floats, Bools, tuple[float, float]]:
-        mask = stack.masks[i]
-        picture = contrast(stack.sources[i], mask, source_pixels_per_pixel(transforms[i], frame), floor)
-        return *prepare_source(picture, mask, blur=0.0), extremes(picture, mask)
+    def one(i: int) -> Source:
+        picture, mask, zoom = stack.sources[i], stack.masks[i], source_pixels_per_pixel(transforms[i], frame)
 
-    planes, cells, ranges = zip(*executor.run(one, range(len(stack))), strict=True)
-    return Sampler(frame, planes, cells, stack.names, dtype, span(ranges))
+        def coefficients(part: Part) -> Coefficients:
+            return prepare_source(contrast(picture[part], mask[part], zoom, floor), mask[part], blur=0.0)
+
+        source = Source(mask, reach_of(SMOOTH * zoom) + 2 * reach_of(SURROUND * zoom), coefficients)
+        source.around(frame, transforms[i])
+        return source
+
+    sources = tuple(executor.run(one, range(len(stack))))
+    return Sampler(frame, sources, 1, stack.names, dtype, value_range=1.0)  # in units of their local spread
 
 
 def contrast(source: Array, mask: Bools, zoom: float, floor: float) -> Array:

@@ -71,8 +71,9 @@ def residuals(sampler: Sampler, matrix: Floats, index: int, local: Linearised, l
     """
     from rankfold.warp.kernels import try_out
 
-    place = (*sampler.source(index), np.ascontiguousarray(matrix, dtype=np.float64), *sampler.frame.shape)
-    before, after = try_out(*place, local.data[index], local.valid[index], low_rank[index])
+    planes, cells, there = sampler.source(index, matrix)
+    old = (local.data[index], local.valid[index], low_rank[index])
+    before, after = try_out(planes, cells, there @ matrix, *sampler.frame.shape, *old)
     return float(before), float(after)
 
 

@@ -39,9 +39,14 @@ def _inside(size: int, weights: Floats) -> Floats:
     return np.convolve(np.ones(size), _both_sides(weights), mode="full")[reach : reach + size]
 
 
+def reach_of(sigma: float) -> int:
+    """How many pixels away a pixel still counts."""
+    return int(REACH * sigma + 0.5)
+
+
 def _kernel(sigma: float) -> Floats:
     """The Gaussian from its middle outwards, both sides together summing to one."""
-    weights = np.exp(-0.5 * (np.arange(int(REACH * sigma + 0.5) + 1) / sigma) ** 2)
+    weights = np.exp(-0.5 * (np.arange(reach_of(sigma) + 1) / sigma) ** 2)
     return np.asarray(weights / (2 * weights.sum() - weights[0]))
 
 

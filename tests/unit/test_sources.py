@@ -1,0 +1,134 @@
+"""Of a large picture only a part is prepared; whatever is sampled must be what the whole would have given."""
+
+import numpy as np
+import pytest
+
+import rankfold as rf
+from rankfold import Frame, Stack
+from rankfold.align.features import contrast_sampler
+from rankfold.datasets import rendered_heads
+from rankfold.executors import Serial
+from rankfold.families import shift
+from rankfold.warp import prepare, sources
+from rankfold.warp.sources import extent
+
+RNG = np.random.default_rng(0)
+PICTURE = RNG.random((400, 500)).cumsum(axis=0).cumsum(axis=1) % 7
+FRAME = Frame(20, 24)
+TILTED = np.array([[1.3, -0.2, 240.3], [0.25, 1.2, 180.6], [1e-3, -2e-3, 1.0]])
+
+SAMPLERS = {
+    "pixels": lambda stack, at: prepare(stack, FRAME, at, np.float64),
+    "blurred": lambda stack, at: prepare(stack, FRAME, at, np.float64, blur=3.0),
+    "contrast": lambda stack, at: contrast_sampler(stack, FRAME, at, np.float64, Serial()),
+}
+
+
+def at_place(x, y, zoom=1.0):
+    return shift(np.array([x, y])) @ np.diag([zoom, zoom, 1.0])
+
+
+def all_of_it(monkeypatch):
+    monkeypatch.setattr(sources, "WORTH", 0.0)
+
+
+@pytest.mark.parametrize("kind", SAMPLERS)
+@pytest.mark.parametrize(
+    "matrix",
+    [
+        at_place(200, 150),
+        TILTED,
+        at_place(-9.5, 170),
+        at_place(480.5, -6),
+        at_place(490, 390),
+        at_place(100.2, 385, 1.5),
+    ],
+    ids=["inside", "tilted", "left edge", "corner", "opposite corner", "bottom, zoomed"],
+)
+def test_a_part_gives_what_the_whole_gives(monkeypatch, kind, matrix):
+    stack = Stack.of([PICTURE])
+    part = SAMPLERS[kind](stack, matrix[None])
+    all_of_it(monkeypatch)
+    whole = SAMPLERS[kind](stack, matrix[None])
+    held = part.sources[0].around(FRAME, matrix)
+    assert not held.whole
+    assert held.planes.size < PICTURE.size / 2
+    assert whole.sources[0].around(FRAME, matrix).whole
+    for one, other in zip(part.sample(0, matrix, True), whole.sample(0, matrix, True), strict=True):
+        np.testing.assert_allclose(one, other, rtol=0, atol=1e-11)
+    np.testing.assert_array_equal(part.sample(0, matrix)[2], whole.sample(0, matrix)[2])
+
+
+def test_derivatives_are_taken_there_too(monkeypatch):
+    stack, derivative = Stack.of([PICTURE]), RNG.standard_normal((8, 3, 3)) * [[[1], [1], [1e-4]]]
+    found = []
+    for share in (0.5, 0.0):
+        monkeypatch.setattr(sources, "WORTH", share)
+        sampler = prepare(stack, FRAME, TILTED[None], np.float64)
+        values, slopes, valid = np.empty(480), np.empty((8, 480)), np.empty(480, bool)
+        sampler.differentiate(0, TILTED, derivative, values, slopes, valid)
+        found.append(slopes)
+    np.testing.assert_allclose(found[0], found[1], rtol=0, atol=1e-9 * np.abs(found[1]).max())
+
+
+def test_a_frame_that_leaves_the_part_gets_another(monkeypatch):
+    stack, start, far = Stack.of([PICTURE]), at_place(60, 60), at_place(430.3, 333.3)
+    sampler = prepare(stack, FRAME, start[None], np.float64)
+    first = sampler.sources[0].around(FRAME, start)
+    near = sampler.sources[0].around(FRAME, at_place(63, 58))
+    assert near is first  # it may move a little
+    values, _, valid = sampler.sample(0, far)
+    second = sampler.sources[0].around(FRAME, far)
+    assert second is not first
+    assert not second.whole
+    assert valid.all()
+    all_of_it(monkeypatch)
+    np.testing.assert_allclose(values, prepare(stack, FRAME, far[None], np.float64).sample(0, far)[0], atol=1e-11)
+
+
+def test_several_places_at_once_are_all_in_it(monkeypatch):
+    stack, places = Stack.of([PICTURE]), np.stack([at_place(60, 60), at_place(200, 90)])
+    rows, valid = prepare(stack, FRAME, places[:1], np.float64).sample_many(0, places)
+    all_of_it(monkeypatch)
+    expected, known = prepare(stack, FRAME, places[:1], np.float64).sample_many(0, places)
+    np.testing.assert_allclose(rows, expected, atol=1e-11)
+    np.testing.assert_array_equal(valid, known)
+    assert valid.all()
+
+
+def test_missing_pixels_and_the_horizon_take_the_whole_picture():
+    mask = np.ones(PICTURE.shape, bool)
+    mask[170, 230] = False
+    near, away = at_place(220, 160), at_place(20, 20)
+    stack = Stack.of([PICTURE], [mask])
+    assert prepare(stack, FRAME, near[None], np.float64).sources[0].around(FRAME, near).whole
+    assert not prepare(stack, FRAME, away[None], np.float64).sources[0].around(FRAME, away).whole
+    behind = np.array([[1.0, 0, 15], [0, 1, 15], [-0.2, 0, 1]])
+    assert np.isinf(extent(FRAME.corners, behind)).all()
+    assert prepare(stack, FRAME, behind[None], np.float64).sources[0].around(FRAME, behind).whole
+
+
+def test_small_pictures_are_prepared_whole():
+    picture = PICTURE[:80, :90]
+    sampler = prepare(Stack.of([picture]), FRAME, at_place(30, 30)[None], np.float64)
+    assert sampler.sources[0].around(FRAME, at_place(30, 30)).whole
+
+
+@pytest.mark.parametrize("method", ["rasl", "meadmm"])
+def test_photographs_align_as_their_middle_does(monkeypatch, method):
+    heads = rendered_heads(8, seed=1)
+    ground = np.indices((500, 600)).sum(axis=0) / 1100
+    photographs = np.tile(ground, (8, 1, 1))
+    photographs[:, 200:303, 250:348] = heads.images
+    start = shift(np.array([250.0, 200.0])) @ heads.start
+    words = {"frame": heads.frame, "init": start}
+    sampler = prepare(Stack.of(photographs), heads.frame, start, np.float64)
+    assert not any(s.around(heads.frame, T).whole for s, T in zip(sampler.sources, start, strict=True))
+    small = rf.align(photographs, method, **words)
+    both = rf.align(photographs, method, n_jobs=2, **words)
+    np.testing.assert_array_equal(small.transforms, both.transforms)
+    np.testing.assert_array_equal(small.low_rank, both.low_rank)
+    all_of_it(monkeypatch)
+    large = rf.align(photographs, method, **words)
+    np.testing.assert_allclose(small.transforms, large.transforms, rtol=0, atol=1e-6)
+    np.testing.assert_array_equal(small.valid, large.valid)
