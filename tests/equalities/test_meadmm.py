@@ -5,7 +5,7 @@ import pytest
 
 import rankfold as rf
 from oracles import dense_admm
-from rankfold.admm import Clone, Problem, Settings, solve
+from rankfold.admm import Clone, Problem, Settings, slabs, solve
 from rankfold.datasets import low_rank_plus_sparse, rendered_heads
 from rankfold.manifold import get_projector
 
@@ -52,9 +52,12 @@ def test_the_identity_projector_is_a_proximal_term_that_changes_the_way_not_the_
 
 
 @pytest.mark.parametrize("missing", [False, True])
+@pytest.mark.parametrize("whole", [slabs.WHOLE_VALUES, 0])
 @pytest.mark.parametrize("shape", [(30, 500), (50, 3001), (200, 40)])
-def test_the_whole_iteration_with_transforms_follows_the_dense_algorithm(shape, missing):
-    """One slab, several, and slabs of rows; a projector that uses all that it is given."""
+def test_the_whole_iteration_with_transforms_follows_the_dense_algorithm(monkeypatch, shape, whole, missing):
+    """One slab swept in runs, slabs of columns that share δ, slabs of rows; a projector that uses all it is given."""
+    monkeypatch.setattr(slabs, "WHOLE_VALUES", whole)
+    monkeypatch.setattr(slabs, "SLAB_VALUES", 1)
     rng = np.random.default_rng(3)
     n, m = shape
     data = low_rank_plus_sparse(n, m, 3, 0.05, 3).data

@@ -13,13 +13,13 @@ from rankfold.warp import prepare, sources
 from rankfold.warp.sources import extent
 
 RNG = np.random.default_rng(0)
-PICTURE = RNG.random((400, 500)).cumsum(axis=0).cumsum(axis=1) % 7
+PICTURE = RNG.random((600, 700))
 FRAME = Frame(20, 24)
 TILTED = np.array([[1.3, -0.2, 240.3], [0.25, 1.2, 180.6], [1e-3, -2e-3, 1.0]])
 
 SAMPLERS = {
     "pixels": lambda stack, at: prepare(stack, FRAME, at, np.float64),
-    "blurred": lambda stack, at: prepare(stack, FRAME, at, np.float64, blur=3.0),
+    "blurred": lambda stack, at: prepare(stack, FRAME, at, np.float64, blur=8.0),
     "contrast": lambda stack, at: contrast_sampler(stack, FRAME, at, np.float64, Serial()),
 }
 
@@ -39,9 +39,9 @@ def all_of_it(monkeypatch):
         at_place(200, 150),
         TILTED,
         at_place(-9.5, 170),
-        at_place(480.5, -6),
-        at_place(490, 390),
-        at_place(100.2, 385, 1.5),
+        at_place(680.5, -6),
+        at_place(690, 590),
+        at_place(100.2, 585, 1.5),
     ],
     ids=["inside", "tilted", "left edge", "corner", "opposite corner", "bottom, zoomed"],
 )
@@ -59,6 +59,49 @@ def test_a_part_gives_what_the_whole_gives(monkeypatch, kind, matrix):
     np.testing.assert_array_equal(part.sample(0, matrix)[2], whole.sample(0, matrix)[2])
 
 
+@pytest.mark.parametrize(("kind", "zoom"), [("pixels", 1.0), ("blurred", 1.0), ("contrast", 6.0)])
+@pytest.mark.parametrize("side", ["low", "high", "left", "bottom"])
+@pytest.mark.parametrize("beyond", [0.0, 0.5])
+def test_a_part_is_good_up_to_its_limits_and_no_further(monkeypatch, kind, zoom, side, beyond):
+    stack, start = Stack.of([PICTURE]), at_place(250, 230, zoom)
+    part = SAMPLERS[kind](stack, start[None])
+    held = part.sources[0].around(FRAME, start)
+    assert not held.whole
+    last = held.high - zoom * np.array([23, 19])
+    (x, y), (right, down) = {
+        "low": (held.low, (-1, -1)),
+        "high": (last, (1, 1)),
+        "left": ((held.low[0], 230), (-1, 0)),
+        "bottom": ((250, last[1]), (0, 1)),
+    }[side]
+    matrix = at_place(x + beyond * right, y + beyond * down, zoom)
+    found = part.sample(0, matrix, True)
+    assert (part.sources[0].around(FRAME, matrix) is held) == (beyond == 0)
+    all_of_it(monkeypatch)
+    for one, other in zip(found, SAMPLERS[kind](stack, start[None]).sample(0, matrix, True), strict=True):
+        np.testing.assert_allclose(one, other, rtol=0, atol=1e-11)
+    assert found[2].all()
+
+
+@pytest.mark.parametrize("x", [-900.0, 1600.0])
+def test_a_frame_outside_the_picture_sees_nothing(x):
+    away = at_place(x, 170.0)
+    sampler = prepare(Stack.of([PICTURE]), FRAME, away[None], np.float64)
+    held = sampler.sources[0].around(FRAME, away)
+    assert not held.whole
+    assert min(held.planes.shape[1:]) > sources.TAIL  # not an empty part
+    assert not sampler.sample(0, away)[2].any()
+
+
+def test_a_matrix_that_is_not_finite_harms_nobody():
+    good, bad = at_place(500, 350), at_place(np.nan, 350)
+    sampler = prepare(Stack.of([PICTURE]), FRAME, at_place(60, 60)[None], np.float64)
+    rows, valid = sampler.sample_many(0, np.stack([good, bad]))
+    np.testing.assert_allclose(rows[0].reshape(FRAME.shape), PICTURE[350:370, 500:524], atol=1e-12)
+    assert valid[0].all()
+    assert not valid[1].any()
+
+
 def test_derivatives_are_taken_there_too(monkeypatch):
     stack, derivative = Stack.of([PICTURE]), RNG.standard_normal((8, 3, 3)) * [[[1], [1], [1e-4]]]
     found = []
@@ -72,7 +115,7 @@ def test_derivatives_are_taken_there_too(monkeypatch):
 
 
 def test_a_frame_that_leaves_the_part_gets_another(monkeypatch):
-    stack, start, far = Stack.of([PICTURE]), at_place(60, 60), at_place(430.3, 333.3)
+    stack, start, far = Stack.of([PICTURE]), at_place(60, 60), at_place(630.3, 533.3)
     sampler = prepare(stack, FRAME, start[None], np.float64)
     first = sampler.sources[0].around(FRAME, start)
     near = sampler.sources[0].around(FRAME, at_place(63, 58))
@@ -109,7 +152,7 @@ def test_missing_pixels_and_the_horizon_take_the_whole_picture():
 
 
 def test_small_pictures_are_prepared_whole():
-    picture = PICTURE[:80, :90]
+    picture = PICTURE[:500, :500]
     sampler = prepare(Stack.of([picture]), FRAME, at_place(30, 30)[None], np.float64)
     assert sampler.sources[0].around(FRAME, at_place(30, 30)).whole
 

@@ -143,7 +143,7 @@ def sweep(
     relaxation: float,
     merge: bool,
 ) -> list[tuple[slice, Floats, float, Floats]]:
-    """All of an iteration that comes after the thresholding, on independent slabs: nobody has to be waited for.
+    """All of an iteration that comes after the thresholding, on independent slabs: none waits for another's δ.
 
     Returns for every part its rows, the change of δ, and its share of ‖Ω∘E‖_1 and of the squared norms of
     :func:`ascend`, which says what ``merge`` is.
@@ -187,7 +187,7 @@ def _sweep(
 
 
 def multiply(slab: Slab, M: tuple[Array, ...], block: slice = ALL) -> None:
-    """A = M X, of some columns. M is one symmetric matrix or its two thin factors."""
+    """A = M X, of some columns where they are the long axis. M is one symmetric matrix or its two thin factors."""
     if slab.tall:
         np.matmul(reduce(np.matmul, M[:-1], slab.X), M[-1], out=slab.A)
     else:

@@ -44,7 +44,7 @@ def contrast_sampler(
         return source
 
     sources = tuple(executor.run(one, range(len(stack))))
-    return Sampler(frame, sources, 1, stack.names, dtype, value_range=1.0)  # in units of their local spread
+    return Sampler(frame, sources, 1, stack.names, dtype, value_range=1.0)  # for projectors, which see pixels only
 
 
 def contrast(source: Array, mask: Bools, zoom: float, floor: float) -> Array:

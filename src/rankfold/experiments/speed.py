@@ -19,9 +19,9 @@ ITERATIONS = 48  # about what a run of tolerance 1e-6 takes
 
 @dataclass(frozen=True)
 class Timing:
-    """Milliseconds for one inner iteration, medians over repeats."""
+    """One inner iteration of both methods on the same problem."""
 
-    rasl: float
+    rasl: float  # milliseconds, median over repeats
     meadmm: float
     ratio: float  # MeADMM over RASL, of runs next to each other; the paper reports 2.2
     ranks: tuple[float, float]  # of A, mean over the iterations of RASL and of MeADMM
@@ -33,7 +33,7 @@ def iteration_times(repeats: int = 7, n_jobs: int = 1) -> dict[str, Timing]:
 
 
 def time_both(problem: Problem, repeats: int = 7, n_jobs: int = 1, seconds: float = 0.0) -> Timing:
-    """Time an iteration of RASL and of MeADMM, at least ``repeats`` times and as often as fits into ``seconds``.
+    """Time an iteration of RASL and of MeADMM, ``repeats`` times at least and until ``seconds`` have passed.
 
     Whole runs take turns, so that a busy machine slows both; the ratio is the median of those of neighbouring runs.
     """

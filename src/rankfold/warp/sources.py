@@ -20,6 +20,7 @@ Coefficients = tuple[Floats, Bools]  # planes and cells, see prepare_source
 TAIL = 32  # px after which a coefficient does not know whether there was an edge: 0.27^32 is below rounding
 ROOM = 0.25  # of the frame's size in the picture: how far it may go to any side before another part is prepared
 WORTH = 0.5  # share of the picture beyond which all of it is prepared
+SMALL = 2**18  # pixels up to which that is always so: it takes less time than to look where the frame is
 
 
 @dataclass(frozen=True)
@@ -35,14 +36,14 @@ class Prepared:
 
 
 class Source:
-    """A picture of which a part is prepared, and another one when the frame has left that.
+    """A picture of which a part is prepared, and another one when the frame has left that; once all of it, for good.
 
     A photograph has a hundred times the pixels of what is looked at in it, and coefficients take eight bytes each.
 
     Parameters
     ----------
     mask : (h, w) array
-        Of the picture. What is put in the place of missing pixels depends on all others, so a part has none.
+        Of the picture. A missing pixel gets the nearest value, which may be anywhere, so a part has no such pixels.
     margin : int
         At an edge of a part that is not one of the picture, pixels (apart from those of TAIL) whose values are wrong.
     prepare : callable
@@ -52,7 +53,7 @@ class Source:
     def __init__(self, mask: Bools, margin: int, prepare: Callable[[Part], Coefficients]) -> None:
         self._mask = mask
         self._margin = TAIL + margin
-        self._prepare = prepare
+        self._prepare: Callable[[Part], Coefficients] | None = prepare
         self._held: Prepared | None = None
 
     def around(self, frame: Frame, matrices: Floats) -> Prepared:
@@ -68,25 +69,31 @@ class Source:
 
     def _around(self, low: Floats, high: Floats, size: npt.NDArray[np.int_]) -> Prepared:
         """Prepare what is between two points and some room."""
+        assert self._prepare is not None  # all of a picture is prepared once
         room = ROOM * (high - low) + self._margin
         start = np.maximum(np.floor(low - room), 0).astype(int)
         stop = np.minimum(np.ceil(high + room) + 1, size).astype(int)
         part = (slice(start[1], stop[1]), slice(start[0], stop[0]))
-        if np.prod(stop - start) > WORTH * np.prod(size) or not self._mask[part].all():
+        pixels = np.prod(stop - start, dtype=float)
+        whole = bool(self._mask.size <= SMALL or pixels > WORTH * self._mask.size or not self._mask[part].all())
+        if whole:
             start, stop, part = np.zeros_like(size), size, (slice(None), slice(None))
+        coefficients = self._prepare(part)
+        if whole:
+            self._prepare = None  # lets go of the picture
         return Prepared(
-            *self._prepare(part),
+            *coefficients,
             there=shift(-start),
             low=np.where(start > 0, start + self._margin, -np.inf),
             high=np.where(stop < size, stop - 1 - self._margin, np.inf),
-            whole=bool((stop - start == size).all()),
+            whole=whole,
         )
 
 
 def extent(corners: Floats, matrices: Floats) -> tuple[Floats, Floats]:
     """Least and greatest (x, y) of a frame at ``matrices`` (..., 3, 3); infinite where it crosses the horizon."""
     ends = matrices.reshape(-1, 3, 3) @ np.column_stack([corners, np.ones(len(corners))]).T
-    if not (ends[:, 2] > 0).all():
+    if not ((ends[:, 2] > 0).all() and np.isfinite(ends).all()):
         return np.full(2, -np.inf), np.full(2, np.inf)
     points = ends[:, :2] / ends[:, 2:]
     return points.min(axis=(0, 2)), points.max(axis=(0, 2))
