@@ -139,4 +139,8 @@ def test_smoothing_is_that_of_scipy_with_no_weight_outside(masked):
         total, weight = (
             ndimage.gaussian_filter(a, sigma, mode="constant") for a in (np.where(mask, IMAGE, 0), mask.astype(float))
         )
-        np.testing.assert_allclose(smooth(IMAGE, mask, sigma), total / np.maximum(weight, 1e-12), atol=1e-12)
+        expected = total / np.maximum(weight, 1e-12)
+        np.testing.assert_allclose(smooth(IMAGE, mask, sigma), expected, atol=1e-12)
+        single = smooth(IMAGE.astype(np.float32), mask, sigma)
+        assert single.dtype == np.float32
+        np.testing.assert_allclose(single, expected, atol=1e-6)

@@ -37,7 +37,8 @@ def contrast_sampler(
         picture, mask, zoom = stack.sources[i], stack.masks[i], source_pixels_per_pixel(transforms[i], frame)
 
         def coefficients(part: Part) -> Coefficients:
-            return prepare_source(contrast(picture[part], mask[part], zoom, floor), mask[part], blur=0.0)
+            here = picture[part].astype(dtype, copy=False)
+            return prepare_source(contrast(here, mask[part], zoom, floor), mask[part], blur=0.0)
 
         source = Source(mask, reach_of(SMOOTH * zoom) + 2 * reach_of(SURROUND * zoom), coefficients)
         source.around(frame, transforms[i])
@@ -48,7 +49,7 @@ def contrast_sampler(
 
 
 def contrast(source: Array, mask: Bools, zoom: float, floor: float) -> Array:
-    """Contrast features (h, w) of one picture, about one on average; zero where it is masked."""
+    """Contrast features (h, w) of one picture, in its precision, about one on average; zero where it is masked."""
     detail = smooth(source, mask, SMOOTH * zoom)
     detail -= smooth(detail, mask, SURROUND * zoom)
     spread = smooth(detail**2, mask, SURROUND * zoom)
@@ -57,7 +58,7 @@ def contrast(source: Array, mask: Bools, zoom: float, floor: float) -> Array:
     detail /= spread
     detail += 1
     detail[~mask] = 0
-    return detail.astype(source.dtype, copy=False)
+    return detail
 
 
 def check_features(features: str | None) -> str | None:

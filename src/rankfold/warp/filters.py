@@ -72,7 +72,7 @@ def filter_columns(plane: Floats, out: Floats) -> None:
 
 
 @njit(cache=True, nogil=True)
-def convolve(picture: Array, weights: Floats, heights: Floats, widths: Floats, out: Floats) -> None:
+def convolve(picture: Array, weights: Array, heights: Array, widths: Array, out: Array) -> None:
     """Convolve (h, w) with a symmetric kernel along y, then x; ``weights`` from its middle on, zeros outside.
 
     Divided by ``heights`` (h,) times ``widths`` (w,). Every loop runs along a row, which the compiler vectorises:
@@ -80,7 +80,7 @@ def convolve(picture: Array, weights: Floats, heights: Floats, widths: Floats, o
     """
     height, width = picture.shape
     reach = len(weights) - 1
-    padded = np.zeros(width + 2 * reach)
+    padded = np.zeros(width + 2 * reach, picture.dtype)
     for y in range(height):
         row, to = padded[reach : reach + width], out[y]
         near, far = min(y, height - 1 - y, reach), min(max(y, height - 1 - y), reach)
@@ -122,7 +122,7 @@ def convolve(picture: Array, weights: Floats, heights: Floats, widths: Floats, o
 
 
 @njit(cache=True, nogil=True)
-def add_four(weights: Floats, before: Any, after: Any, out: Floats) -> None:
+def add_four(weights: Array, before: Any, after: Any, out: Array) -> None:
     """Four steps of a symmetric convolution at once, one after the other for each value: it is loaded and kept once."""
     a, b, c, d = weights[0], weights[1], weights[2], weights[3]
     (k, l, m, n), (p, q, r, s) = before, after

@@ -15,22 +15,27 @@ Floats = npt.NDArray[np.float64]
 REACH = 4.0  # standard deviations after which the kernel ends
 
 
-def smooth(picture: Array, mask: Bools, sigma: float) -> Floats:
-    """Mean of a picture (h, w) around every pixel, weighted by a Gaussian and by the mask; zero far from any pixel."""
+def smooth(picture: Array, mask: Bools, sigma: float) -> Array:
+    """Mean of a picture (h, w) around every pixel, weighted by a Gaussian and by the mask; zero far from any pixel.
+
+    In the precision of the picture, single or double.
+    """
     from rankfold.warp.filters import convolve
 
-    weights = _kernel(sigma)
+    weights: Array = _kernel(sigma)
+    kind = picture.dtype
     whole = bool(mask.all())
-    given = np.ascontiguousarray(picture, dtype=np.float64) if whole else np.where(mask, picture, 0.0)
+    given = np.ascontiguousarray(picture) if whole else np.where(mask, picture, kind.type(0))
     # the weight of a whole picture is a product of what is inside along y and along x
     down, along = (_inside(size, weights) if whole else np.ones(size) for size in mask.shape)
-    total = np.empty(mask.shape)
+    weights, down, along = (part.astype(kind, copy=False) for part in (weights, down, along))
+    total = np.empty(mask.shape, kind)
     convolve(given, weights, down, along, total)
     if whole:
         return total
-    weight = np.empty(mask.shape)
-    convolve(mask.astype(np.float64), weights, down, along, weight)
-    return np.asarray(total / np.maximum(weight, 1e-12))
+    weight = np.empty(mask.shape, kind)
+    convolve(mask.astype(kind), weights, down, along, weight)
+    return np.asarray(total / np.maximum(weight, kind.type(1e-12)))
 
 
 def _inside(size: int, weights: Floats) -> Floats:
