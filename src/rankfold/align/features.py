@@ -13,7 +13,7 @@ from rankfold.families import Floats
 from rankfold.stack import Bools, Frame, Stack
 from rankfold.warp.sampling import Sampler, source_pixels_per_pixel
 from rankfold.warp.smoothing import reach_of, smooth
-from rankfold.warp.sources import Coefficients, Part, Source, prepare_source
+from rankfold.warp.sources import Coefficients, Source, prepare_source
 
 Array = npt.NDArray[Any]
 
@@ -34,15 +34,14 @@ def contrast_sampler(
     floor = FLOOR * stack.value_range
 
     def one(i: int) -> Source:
-        picture, mask, zoom = stack.sources[i], stack.masks[i], source_pixels_per_pixel(transforms[i], frame)
+        zoom = source_pixels_per_pixel(transforms[i], frame)
+        margin = reach_of(SMOOTH * zoom) + 2 * reach_of(SURROUND * zoom)
 
-        def coefficients(part: Part) -> Coefficients:
-            here = picture[part].astype(dtype, copy=False)
-            return prepare_source(contrast(here, mask[part], zoom, floor), mask[part], blur=0.0)
+        def ready(picture: Array, mask: Bools) -> Coefficients:
+            features = contrast(picture.astype(dtype, copy=False), mask, zoom, floor)
+            return prepare_source(features, mask, blur=0.0)
 
-        source = Source(mask, reach_of(SMOOTH * zoom) + 2 * reach_of(SURROUND * zoom), coefficients)
-        source.around(frame, transforms[i])
-        return source
+        return Source(stack.sources[i], stack.masks[i], margin, ready, frame, transforms[i])
 
     sources = tuple(executor.run(one, range(len(stack))))
     return Sampler(frame, sources, 1, stack.names, dtype, value_range=1.0)  # for projectors, which see pixels only

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from rankfold.executors import Executor, Serial
 from rankfold.families import Floats, point_jacobian
 from rankfold.stack import Bools, Frame, Stack
 from rankfold.warp.smoothing import reach_of
-from rankfold.warp.sources import Coefficients, Part, Source, prepare_source
+from rankfold.warp.sources import Source, prepare_source
 
 Array = npt.NDArray[Any]
 
@@ -92,14 +93,8 @@ def prepare(
     def one(index: int) -> Source:
         zoom = source_pixels_per_pixel(transforms[index], frame)
         sigma = max(zoom - 1, 0) / 2 if blur is None else blur * zoom
-        picture, mask = stack.sources[index], stack.masks[index]
-
-        def coefficients(part: Part) -> Coefficients:
-            return prepare_source(picture[part], mask[part], sigma)
-
-        source = Source(mask, reach_of(sigma), coefficients)
-        source.around(frame, transforms[index])
-        return source
+        ready = partial(prepare_source, blur=sigma)
+        return Source(stack.sources[index], stack.masks[index], reach_of(sigma), ready, frame, transforms[index])
 
     sources = tuple((executor or Serial()).run(one, range(len(stack))))
     return Sampler(frame, sources, stack.channels, stack.names, dtype, stack.value_range)

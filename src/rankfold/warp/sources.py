@@ -14,7 +14,6 @@ from rankfold.stack import Bools, Frame
 from rankfold.warp.smoothing import smooth
 
 Array = npt.NDArray[Any]
-Part = tuple[slice, slice]  # rows and columns of a picture
 Coefficients = tuple[Floats, Bools]  # planes and cells, see prepare_source
 
 TAIL = 32  # px after which a coefficient does not know whether there was an edge: 0.27^32 is below rounding
@@ -42,34 +41,51 @@ class Source:
 
     Parameters
     ----------
-    mask : (h, w) array
-        Of the picture. A missing pixel gets the nearest value, which may be anywhere, so a part has no such pixels.
+    picture, mask : (h, w[, c]) and (h, w) arrays
+        A missing pixel gets the nearest value, which may be anywhere, so a part has no such pixels.
     margin : int
         At an edge of a part that is not one of the picture, pixels (apart from those of TAIL) whose values are wrong.
     prepare : callable
-        From the rows and columns of a part to its planes and cells.
+        From a part and its mask to planes and cells.
+    frame, matrices : Frame and (..., 3, 3) array
+        What is prepared first.
     """
 
-    def __init__(self, mask: Bools, margin: int, prepare: Callable[[Part], Coefficients]) -> None:
+    def __init__(
+        self,
+        picture: Array,
+        mask: Bools,
+        margin: int,
+        prepare: Callable[[Array, Bools], Coefficients],
+        frame: Frame,
+        matrices: Floats,
+    ) -> None:
+        self._picture: Array | None = picture
         self._mask = mask
+        self._size = np.array(mask.shape[::-1])
         self._margin = TAIL + margin
-        self._prepare: Callable[[Part], Coefficients] | None = prepare
-        self._held: Prepared | None = None
+        self._prepare = prepare
+        self._held = self._between(*self._ends(frame, matrices))
 
     def around(self, frame: Frame, matrices: Floats) -> Prepared:
         """A part that holds the ``frame`` at all ``matrices`` (..., 3, 3)."""
         held = self._held
-        if held is not None and held.whole:
+        if held.whole:
             return held
-        size = np.array(self._mask.shape[::-1])
-        low, high = (np.clip(end, 0, size - 1) for end in extent(frame.corners, matrices))
-        if held is None or (low < held.low).any() or (high > held.high).any():
-            self._held = held = self._around(low, high, size)
+        low, high = self._ends(frame, matrices)
+        if (low < held.low).any() or (high > held.high).any():
+            self._held = held = self._between(low, high)
         return held
 
-    def _around(self, low: Floats, high: Floats, size: npt.NDArray[np.int_]) -> Prepared:
+    def _ends(self, frame: Frame, matrices: Floats) -> tuple[Floats, Floats]:
+        """Between which points of the picture the frame lies."""
+        low, high = (np.clip(end, 0, self._size - 1) for end in extent(frame.corners, matrices))
+        return low, high
+
+    def _between(self, low: Floats, high: Floats) -> Prepared:
         """Prepare what is between two points and some room."""
-        assert self._prepare is not None  # all of a picture is prepared once
+        assert self._picture is not None  # all of a picture is prepared once
+        size = self._size
         room = ROOM * (high - low) + self._margin
         start = np.maximum(np.floor(low - room), 0).astype(int)
         stop = np.minimum(np.ceil(high + room) + 1, size).astype(int)
@@ -78,9 +94,9 @@ class Source:
         whole = bool(self._mask.size <= SMALL or pixels > WORTH * self._mask.size or not self._mask[part].all())
         if whole:
             start, stop, part = np.zeros_like(size), size, (slice(None), slice(None))
-        coefficients = self._prepare(part)
+        coefficients = self._prepare(self._picture[part], self._mask[part])
         if whole:
-            self._prepare = None  # lets go of the picture
+            self._picture = None
         return Prepared(
             *coefficients,
             there=shift(-start),
