@@ -2,6 +2,7 @@
 
 import json
 import re
+import time
 from importlib import import_module
 from pathlib import Path
 
@@ -132,6 +133,14 @@ class TestProcess:
         seconds, found = worker.measure(lambda: {"answer": 42}, repeats=5, budget=0.0)
         assert len(seconds) == 1
         assert found == {"answer": 42}
+
+    def test_short_runs_fill_a_spell_but_not_for_ever(self):
+        def rest(seconds):
+            return lambda: time.sleep(seconds) or {}
+
+        assert len(worker.measure(rest(0.01), repeats=2, spell=0.1)[0]) in range(3, 11)
+        assert len(worker.measure(rest(0.01), repeats=2, spell=0.01)[0]) == 2
+        assert len(worker.measure(dict, repeats=2, spell=9.0)[0]) == 2 * worker.MOST
 
     def test_a_run_that_was_disturbed_is_done_again(self, monkeypatch):
         pulses = iter(

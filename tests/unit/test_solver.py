@@ -226,8 +226,18 @@ class TestSchedules:
         assert sum(frozen) > 3
         assert frozen[-1]
         assert max(ranks[frozen.index(True) :]) == ranks[frozen.index(True)] < 60
-        assert len(strides.records) < 0.9 * len(steps.records)
+        assert len(strides.records) < 0.7 * len(steps.records)
         assert strides.objective < steps.objective * (1 + 1e-4)
+
+    def test_a_frozen_run_is_not_relaxed(self, monkeypatch):
+        slabs = importlib.import_module("rankfold.admm.slabs")
+        used, original = [], slabs.sweep
+        monkeypatch.setattr(slabs, "sweep", lambda *given: used.append(given[7]) or original(*given))
+        settings = scheduled(Settings(tol=1e-7), "quick")
+        records = solve(self.problem, settings).records
+        frozen = [settings.frozen(r.primal_residual, r.dual_residual) for r in records]
+        assert used == [settings.relaxation] + [1.0 if one else settings.relaxation for one in frozen[:-1]]
+        assert 1.0 in used
 
     def test_what_is_not_convex_keeps_the_published_one(self):
         settings = Settings(surrogate="reweighted")

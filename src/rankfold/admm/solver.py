@@ -116,6 +116,8 @@ def step(
     growth = mu * state.largest / settings.penalty_start
     surrogate = settings.surrogate if growth >= settings.surrogate_start else "nuclear"
     svt = _threshold(slabs, state, executor, 1 / (mu * (1 + beta)), surrogate)
+    # over-relaxation hastens the multipliers; once those are frozen it would only hold the primal residual back
+    relaxation = 1.0 if state.kept else settings.relaxation
 
     # E = S_{λΩ/μ}[D + Jδ - A + Y/μ];  δ_i = -Q_i'(D_i - E_i - A_i + Y_i/μ), where Q_i'Q_i = I
     # V = D + Jδ;  Z = V - A - E;  Y += μ Z;  μ *= ρ;  and X for the next A, with βΦ unless a new Φ is due
@@ -123,11 +125,11 @@ def step(
     mu_next, cloned = mu * state.growth, state.cloned
     due = clone is not None and clone.due(mu_next * state.largest / settings.penalty_start, index[1])
     if all(slab.independent for slab in slabs):
-        ends = on_slab.sweep(slabs, executor, operator, mu, mu_next, lam, beta, settings.relaxation, not due)
+        ends = on_slab.sweep(slabs, executor, operator, mu, mu_next, lam, beta, relaxation, not due)
         change = _add_up([(rows, part) for rows, part, _, _ in ends], state.delta)
         l1, norms = sum(part for _, _, part, _ in ends), [part for _, _, _, part in ends]
     else:
-        parts = executor.run(on_slab.shrink, slabs, operator, mu, lam, beta, settings.relaxation)
+        parts = executor.run(on_slab.shrink, slabs, operator, mu, lam, beta, relaxation)
         products = [(slab.rows, part) for slab, (part, _) in zip(slabs, parts, strict=True)]
         change, l1 = -_add_up(products, state.delta), sum(part for _, part in parts)
         norms = executor.run(on_slab.ascend, on_slab.parts_of(slabs), change, mu, mu_next, beta, not due)

@@ -60,7 +60,7 @@ def run_worker(
     """Measure one implementation in a process that has ``threads`` threads for BLAS, a few runs."""
     limits = declared()
     patience = timeout or limits["timeout"]
-    words = json.dumps({"budget": limits["budget"], **options})
+    words = json.dumps({"budget": limits["budget"], "spell": limits["spell"], **options})
     with tempfile.TemporaryDirectory() as folder:
         source, target = Path(folder) / "input.npz", Path(folder) / "output.npz"
         np.savez(source, options=np.array(words), **arrays)  # type: ignore[arg-type]

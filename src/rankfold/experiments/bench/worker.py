@@ -111,29 +111,38 @@ OURS = ("decompose", "align")
 RESTLESS = 1.5  # times the shortest pulse: above, something else is running on this machine
 PATIENCE = 6.0  # seconds to wait for it to end
 TRIES = 2
+MOST = 20  # times the declared number of runs
 
 
 def measure(
-    run: Callable[[], Found], repeats: int, budget: float = np.inf, compiles: bool = False, calm: float = np.inf
+    run: Callable[[], Found],
+    repeats: int,
+    budget: float = np.inf,
+    compiles: bool = False,
+    calm: float = np.inf,
+    spell: float = 0.0,
 ) -> tuple[list[float], Found]:
     """Run once to compile and to fill caches, then ``repeats`` times; nothing more once ``budget`` seconds are timed.
 
-    Where nothing ``compiles``, a first run that alone takes longer than the budget is the timed one. A run is waited
-    with until the machine is ``calm``, and one after which it is not is done again, at most TRIES times; of runs that
-    were all disturbed the shortest is returned.
+    Short runs go on until a ``spell`` of seconds is timed: the median of three would be luck. Where nothing
+    ``compiles``, a first run that alone takes longer than the budget is the timed one. A run is waited with until the
+    machine is ``calm``, and one after which it is not is done again, until TRIES more were disturbed than not; of runs
+    that were all disturbed the shortest is returned.
     """
     seconds: list[float] = []
     disturbed: list[float] = []
     found: Found = {}
     warm = False
-    while len(seconds) < repeats and sum(seconds) <= budget and len(disturbed) < TRIES:
+    while sum(seconds) <= budget and len(disturbed) < TRIES + len(seconds):
+        if len(seconds) >= (repeats if sum(seconds) >= spell else MOST * repeats):
+            break
         wait_until(calm)
         began = time.perf_counter()
         with contextlib.redirect_stdout(io.StringIO()):
             found = run()
         took = time.perf_counter() - began
         if warm or (took > budget and not compiles):
-            (seconds if pulse() <= RESTLESS * calm else disturbed).append(took)
+            (disturbed if restless(calm) else seconds).append(took)
         warm = True
     return seconds or [min(disturbed)], found
 
@@ -151,10 +160,15 @@ def pulse() -> float:
     return min(seconds)
 
 
+def restless(calm: float) -> bool:
+    """Whether the machine is slower than it can be; nobody listens where ``calm`` is infinite."""
+    return bool(np.isfinite(calm)) and pulse() > RESTLESS * calm
+
+
 def wait_until(calm: float) -> None:
     """Wait until the pulse is nearly as short as it was at best, but not for ever."""
     until = time.perf_counter() + PATIENCE
-    while pulse() > RESTLESS * calm and time.perf_counter() < until:
+    while restless(calm) and time.perf_counter() < until:
         time.sleep(0.5)
 
 
@@ -181,8 +195,8 @@ def main(name: str, source: str, target: str, repeats: str) -> None:
         given = {key: file[key] for key in file.files}
     options = json.loads(str(given.pop("options")))
     budget = float(options.pop("budget", np.inf))
-    calm = float(options.pop("calm", np.inf))
-    seconds, found = measure(CALLS[name](given, options), int(repeats), budget, name in OURS, calm)
+    calm, spell = float(options.pop("calm", np.inf)), float(options.pop("spell", 0.0))
+    seconds, found = measure(CALLS[name](given, options), int(repeats), budget, name in OURS, calm, spell)
     np.savez(target, seconds=seconds, memory=peak_memory(), **found)
 
 
