@@ -40,7 +40,7 @@ def soft_threshold(
     """
     total = 0.0
     for i in range(len(X)):
-        total += threshold_row(i, X, A, E, Y, W, P, Q, X, threshold, beta, relaxation, mu, products)
+        total += threshold_row(i, X, A, E, Y, W, P, Q, threshold, beta, relaxation, mu, products)
     return total
 
 
@@ -71,7 +71,7 @@ def multiplier_step(
     turned = np.empty(PIECE, V.dtype)
     norms[:] = 0
     for i in range(len(V)):
-        multiplier_row(i, V, Q, A, E, Y, X, P, X, change, mu, mu_next, beta, merge, turned, norms)
+        multiplier_row(i, V, Q, A, E, Y, X, P, change, mu, mu_next, beta, merge, turned, norms)
 
 
 @njit(cache=True, nogil=True)
@@ -94,7 +94,6 @@ def sweep(
     P: Array,
     Q: Array,
     V: Array,
-    following: Array,
     threshold: float,
     beta: float,
     relaxation: float,
@@ -104,19 +103,15 @@ def sweep(
     change: Floats,
     norms: Floats,
 ) -> float:
-    """Thresholds and multipliers of whole rows, where the ``change`` of δ is known as soon as a row is thresholded.
-
-    The next X is written to ``following``, which may be X itself. If it is not, X is only read: others may need it.
-    """
+    """Thresholds and multipliers of whole rows, where the ``change`` of δ is known as soon as a row is thresholded."""
     turned = np.empty(PIECE, V.dtype)
-    own = following if P.size > 0 else X  # where the row of X is once it is set back
     total = 0.0
     norms[:] = 0
     for i in range(len(X)):
-        total += threshold_row(i, X, A, E, Y, W, P, Q, following, threshold, beta, relaxation, mu, change)
+        total += threshold_row(i, X, A, E, Y, W, P, Q, threshold, beta, relaxation, mu, change)
         for k in range(Q.shape[1]):
             change[i, k] = -change[i, k]
-        multiplier_row(i, V, Q, A, E, Y, own, P, following, change, mu, mu_next, beta, merge, turned, norms)
+        multiplier_row(i, V, Q, A, E, Y, X, P, change, mu, mu_next, beta, merge, turned, norms)
     return total
 
 
@@ -130,33 +125,27 @@ def threshold_row(
     W: Array,
     P: Array,
     Q: Array,
-    own: Array,
     threshold: float,
     beta: float,
     relaxation: float,
     mu: float,
     products: Floats,
 ) -> float:
-    """One row of :func:`soft_threshold`; X that is set back goes to ``own``."""
+    """One row of :func:`soft_threshold`."""
     m = X.shape[1]
     t, pull = X.dtype.type(threshold), X.dtype.type(beta)
     stay, down = X.dtype.type(1 - relaxation), X.dtype.type(1 / mu)
     weighted, cloned, relaxed = W.size > 0, P.size > 0, relaxation != 1.0
     every = np.arange(Q.shape[1])
-    inplace = own.ctypes.data == X.ctypes.data
     total = 0.0
     products[i] = 0
     for first in range(0, m, PIECE):
         last = min(first + PIECE, m)
         x, a, e, y = X[i, first:last], A[i, first:last], E[i, first:last], Y[i, first:last]
         if cloned:
-            phi, merged, x = P[i, first:last], x, own[i, first:last]
-            if inplace:  # through two names the compiler would fear an overlap, and not vectorise
-                for j in range(last - first):
-                    x[j] += pull * (x[j] - phi[j])
-            else:
-                for j in range(last - first):
-                    x[j] = merged[j] + pull * (merged[j] - phi[j])
+            phi = P[i, first:last]
+            for j in range(last - first):
+                x[j] += pull * (x[j] - phi[j])
         if relaxed:
             for j in range(last - first):
                 e[j] += stay * (a[j] - x[j] + y[j] * down)
@@ -187,7 +176,6 @@ def multiplier_row(
     Y: Array,
     X: Array,
     P: Array,
-    following: Array,
     change: Floats,
     mu: float,
     mu_next: float,
@@ -206,7 +194,7 @@ def multiplier_row(
         last = min(first + PIECE, m)
         size = last - first
         v, a, e = V[i, first:last], A[i, first:last], E[i, first:last]
-        y, x, after = Y[i, first:last], X[i, first:last], following[i, first:last]
+        y, x = Y[i, first:last], X[i, first:last]
         if moving:
             combine(change[i], Q[i], every, first, turned[:size])
             for j in range(size):
@@ -222,7 +210,7 @@ def multiplier_row(
         if cloned:
             phi = P[i, first:last]
             for j in range(size):
-                after[j] = (v[j] - e[j] + y[j] * down + pull * phi[j]) * share
+                x[j] = (v[j] - e[j] + y[j] * down + pull * phi[j]) * share
         else:
             for j in range(size):
-                after[j] = v[j] - e[j] + y[j] * down
+                x[j] = v[j] - e[j] + y[j] * down

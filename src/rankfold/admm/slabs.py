@@ -48,7 +48,6 @@ class Slab:
     E: Array
     Y: Array
     P: Array  # Φ; 0 x 0 until there is one
-    following: Array  # where a sweep puts the next X; X itself where all rows are swept at once
     runs: list[slice]  # rows that are swept at a time
     blocks: list[slice]  # columns that are multiplied at a time
     tall: bool  # whether there are more images than pixels
@@ -71,7 +70,7 @@ def cut(problem: Problem) -> list[Slab]:
     slab = _slab(problem, ALL, ALL)
     slab.blocks = _pieces(m, length)
     if n * m > SLAB_VALUES:
-        slab.following, slab.runs = np.zeros_like(slab.X), _pieces(n, -(-n // RUNS))
+        slab.runs = _pieces(n, -(-n // RUNS))
     return [slab]
 
 
@@ -98,7 +97,7 @@ def _slab(problem: Problem, rows: slice, columns: slice) -> Slab:
     V[...] = D
     P = np.empty((0, 0), D.dtype)
     tall = problem.data.shape[0] > problem.data.shape[1]
-    return Slab(rows, columns, V, Q, W, X, A, E, Y, P, following=X, runs=[ALL], blocks=[ALL], tall=tall)
+    return Slab(rows, columns, V, Q, W, X, A, E, Y, P, runs=[ALL], blocks=[ALL], tall=tall)
 
 
 def start(slab: Slab, dual_norm: float, mu: float) -> None:
@@ -151,10 +150,7 @@ def sweep(
     if len(slabs[0].runs) > 1:  # a product of few rows with X is slow: all rows of a block of columns, then the runs
         executor.run(lambda block: multiply(slabs[0], M, block), slabs[0].blocks)
         M = ()
-    ends = executor.run(_sweep, parts_of(slabs), M, mu, mu_next, sparsity, beta, relaxation, merge)
-    for slab in slabs:
-        slab.X, slab.following = slab.following, slab.X
-    return ends
+    return executor.run(_sweep, parts_of(slabs), M, mu, mu_next, sparsity, beta, relaxation, merge)
 
 
 def parts_of(slabs: list[Slab]) -> list[tuple[Slab, slice]]:
@@ -181,8 +177,7 @@ def _sweep(
     X, A, E, Y, Q, V = (array[rows] for array in (slab.X, slab.A, slab.E, slab.Y, slab.Q, slab.V))
     W, P = (array[rows] if array.size else array for array in (slab.W, slab.P))
     change, norms = np.empty(Q.shape[:2]), np.empty(3)
-    arrays = (X, A, E, Y, W, P, Q, V, slab.following[rows])
-    l1 = sweep(*arrays, sparsity / mu, beta, relaxation, mu, mu_next, merge, change, norms)
+    l1 = sweep(X, A, E, Y, W, P, Q, V, sparsity / mu, beta, relaxation, mu, mu_next, merge, change, norms)
     return (slab.rows if rows == ALL else rows), change, l1, norms
 
 
