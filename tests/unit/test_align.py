@@ -129,6 +129,18 @@ def test_observers_see_both_loops_and_can_stop(heads):
     assert np.isfinite(stopped.low_rank).all()
 
 
+def test_what_an_observer_does_to_a_record_stays_there(heads):
+    words = {"method": "rasl", "frame": heads.frame, "init": heads.start}
+
+    def scribble(record):
+        if isinstance(record, rf.OuterRecord):
+            record.transforms[...] = 0
+
+    np.testing.assert_array_equal(
+        rf.align(heads.images, observe=scribble, **words).transforms, rf.align(heads.images, **words).transforms
+    )
+
+
 def test_an_observer_with_a_budget_still_gets_a_whole_result(heads):
     """It stops the alignment; the pictures are decomposed all the same."""
     seen = []

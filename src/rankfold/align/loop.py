@@ -125,7 +125,7 @@ def iterate(
             displacement=displacement,
             step=step.lengths,
             residual=step.residuals,
-            transforms=motion.transforms,
+            transforms=motion.transforms.copy(),  # an observer may do with it as it likes
         )
         outer_records.append(record)
         if observe is not None and observe(record):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -69,9 +70,7 @@ class Basis:
         if len(weight) < FEW:  # the products of all pairs of rows are more to read than they save
             matrices = np.stack([((self.rows * row) @ self.rows.T).astype(np.float64, copy=False) for row in weight])
         else:
-            matrices = np.empty((len(weight), r, r))
-            one, other = np.triu_indices(r)
-            matrices[:, one, other] = matrices[:, other, one] = weight @ self.pairs.T
+            matrices = (weight @ self.pairs.T)[:, pair_of(r)].astype(np.float64, copy=False)
         return matrices + ridge_for(self.rows.dtype) * np.eye(r)
 
     def residual(
@@ -104,6 +103,14 @@ class Basis:
             coefficients = np.linalg.solve(self.normal(weight), right[:, :, None])[:, :, 0]
             np.matmul(coefficients.astype(rows.dtype, copy=False), self.rows, out=fitted)
         return fitted
+
+
+@cache
+def pair_of(r: int) -> npt.NDArray[np.int_]:
+    """Which of the products of pairs, in the order in which a Basis has them, is that of rows i and j: (r, r)."""
+    places, upper = np.empty((r, r), dtype=int), np.triu_indices(r)
+    places[upper] = places.T[upper] = np.arange(len(upper[0]))
+    return places
 
 
 def ridge_for(dtype: npt.DTypeLike) -> float:

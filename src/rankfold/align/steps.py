@@ -50,11 +50,11 @@ def guarded_step(
     if settings.halvings is None:
         return Step(motion.parameters + increments, np.ones(n), before, np.ones(n, dtype=bool))
     lengths = [0.5**k for k in range(settings.halvings + 1)]
-    trials = [motion.with_parameters(motion.parameters + length * increments).transforms for length in lengths]
+    trials = [motion.with_parameters(motion.parameters + length * increments) for length in lengths]
 
     def one(index: int) -> tuple[float, float, bool]:
-        for length, matrices in zip(lengths, trials, strict=True):
-            old, new = residuals(sampler, matrices[index], index, local, low_rank)
+        for length, trial in zip(lengths, trials, strict=True):
+            old, new = residuals(sampler, trial.transforms[index], index, local, low_rank)
             if new <= SLACK * old:
                 return length, new, new < (1 - GAIN) * old
         return 0.0, float(before[index]), False

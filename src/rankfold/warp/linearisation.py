@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -37,7 +38,7 @@ class Motion:
         parameters = np.tile(family.identity, (len(transforms), 1))
         return cls(family, transforms @ shift(origin), origin, parameters)
 
-    @property
+    @cached_property
     def transforms(self) -> Floats:
         """The matrices T (n, 3, 3), last entry one."""
         matrices = self.base @ self.family.matrix(self.parameters) @ shift(-self.origin)
