@@ -108,8 +108,8 @@ CALLS: dict[str, Callable[[Inputs, dict[str, Any]], Callable[[], Found]]] = {
     "rasl": rasl,
 }
 OURS = ("decompose", "align")
-RESTLESS = 1.5  # times the shortest pulse: above, something else is running on this machine
-PATIENCE = 6.0  # seconds to wait for it to end
+RESTLESS = 1.15  # times the shortest pulse: above, something else is running on this machine
+PATIENCE = 15.0  # seconds to wait for it to end, in a process
 TRIES = 2
 MOST = 20  # times the declared number of runs
 
@@ -132,11 +132,11 @@ def measure(
     seconds: list[float] = []
     disturbed: list[float] = []
     found: Found = {}
-    warm = False
+    warm, patience = False, PATIENCE
     while sum(seconds) <= budget and len(disturbed) < TRIES + len(seconds):
         if len(seconds) >= (repeats if sum(seconds) >= spell else MOST * repeats):
             break
-        wait_until(calm)
+        patience = wait_until(calm, patience)
         began = time.perf_counter()
         with contextlib.redirect_stdout(io.StringIO()):
             found = run()
@@ -165,11 +165,12 @@ def restless(calm: float) -> bool:
     return bool(np.isfinite(calm)) and pulse() > RESTLESS * calm
 
 
-def wait_until(calm: float) -> None:
-    """Wait until the pulse is nearly as short as it was at best, but not for ever."""
-    until = time.perf_counter() + PATIENCE
+def wait_until(calm: float, patience: float = PATIENCE) -> float:
+    """Wait until the pulse is nearly as short as it was at best; returns how many seconds of ``patience`` are left."""
+    until = time.perf_counter() + patience
     while restless(calm) and time.perf_counter() < until:
-        time.sleep(0.5)
+        time.sleep(0.2)
+    return max(until - time.perf_counter(), 0.0)
 
 
 def peak_memory() -> float:
