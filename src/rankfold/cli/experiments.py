@@ -102,7 +102,9 @@ def bench(
     peers: Annotated[
         Path | None, typer.Option(help="A Python that has pyrpca, sporco, tensorly and rasl; this one by default.")
     ] = None,
-    octave_rasl: Annotated[Path | None, typer.Option(help="A copy of the published toolbox, run by octave.")] = None,
+    octave_rasl: Annotated[
+        Path | None, typer.Option(help="A copy of the published RASL toolbox, run by octave.")
+    ] = None,
     quick: Annotated[bool, typer.Option("--quick", help="Small generated sizes, one run, no peers: a trial.")] = False,
     json: Json = False,
     quiet: Quiet = False,

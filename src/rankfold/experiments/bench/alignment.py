@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-import shutil
-import subprocess
-import time
 from functools import cache, partial
 from itertools import product
-from pathlib import Path
 from typing import Any
 
-import numpy as np
 import numpy.typing as npt
 
-from rankfold.errors import InputError
 from rankfold.experiments.bench.declared import declared
-from rankfold.experiments.bench.inputs import cut_with_margin, heads, published
-from rankfold.experiments.bench.process import Outcome, calm, check_ours, environment, installed, run_worker
+from rankfold.experiments.bench.inputs import cut_with_margin, existing, heads, published
+from rankfold.experiments.bench.process import Outcome, calm, check_ours, installed, run_worker
 from rankfold.experiments.bench.setting import Rows, Setting, Task, jobs_of
+from rankfold.experiments.bench.toolbox import Toolbox
 from rankfold.stack import Frame
 
 TOOLBOX = "published toolbox, Octave"
@@ -31,13 +26,15 @@ def tasks(setting: Setting) -> list[Task]:
     found: list[Task] = []
     sets = table["sets"] if setting.data is not None else [{"name": "heads"}]
     readers = [cache(partial(_read, row["name"], setting)) for row in sets]
-    for turn, (row, read), threads in product(range(setting.repeats), zip(sets, readers, strict=True), setting.threads):
-        for one in table["implementations"]:
+    toolbox = Toolbox.at(setting.octave_rasl) if setting.octave_rasl is not None and setting.data is not None else None
+    for turn, (row, read) in product(range(setting.repeats), zip(sets, readers, strict=True)):
+        start = f"round {turn + 1}: {row['name']}"
+        for threads, one in product(setting.threads, table["implementations"]):
             if threads == 1 or not one.get("one_thread"):
-                label = f"round {turn + 1}: {row['name']}, {one['name']}, {threads} thread{'s' * (threads > 1)}"
+                label = f"{start}, {one['name']}, {threads} thread{'s' * (threads > 1)}"
                 found.append((label, partial(_measure, setting, read, one, there, threads)))
-    if setting.data is not None:
-        found += [(f"{row['name']}, {TOOLBOX}", partial(_toolbox, setting, row)) for row in sets]
+        if setting.data is not None:
+            found.append((f"{start}, {TOOLBOX}", partial(_toolbox, setting, toolbox, row)))
     return found
 
 
@@ -69,38 +66,23 @@ def _measure(setting: Setting, read: Any, one: dict[str, Any], there: dict[str, 
         arrays = {f"cut{k}": picture for k, picture in enumerate(pictures)}
         options["margin"] = margin
         outcome = run_worker(one["call"], arrays, options, threads, setting.peers)
-    row |= outcome.figures
-    if outcome.found is not None:
-        row |= {"objective": float(outcome.found["objective"]), "outer": int(outcome.found["outer"])}
-    return [row]
+    return [{**row, **outcome.figures, **_ends(outcome)}]
 
 
-def _toolbox(setting: Setting, row: dict[str, Any]) -> Rows:
-    """The published toolbox, if there is a copy and an Octave to run it; else the seconds that were stated."""
+def _toolbox(setting: Setting, toolbox: Toolbox | None, row: dict[str, Any]) -> Rows:
+    """The published toolbox, if there is a copy; else the seconds that were stated."""
     found = {"set": row["name"], "implementation": TOOLBOX, "ours": False, "threads": 1}
-    if setting.octave_rasl is None:
+    if toolbox is None or setting.data is None:
         return [{**found, "state": "stated", "median": row["stated"]}]
-    return [{**found, **run_octave(setting.octave_rasl, row["name"], setting.repeats).figures}]
+    outcome = toolbox.run(existing(setting.data / "rasl" / row["name"]), calm(setting))
+    ends, digits = _ends(outcome), declared()["rasl"]["published_digits"]
+    if ends and abs(ends["objective"] - row["published"]) > digits * row["published"]:
+        outcome = Outcome(f"ended at {ends['objective']:g}, not at {row['published']:g} as published")
+    return [{**found, "version": toolbox.version, **outcome.figures, **ends}]
 
 
-def run_octave(folder: Path, name: str, repeats: int) -> Outcome:
-    """Time the toolbox's own script for a set: the one that names it. Octave's start is part of the time."""
-    octave = shutil.which("octave")
-    if octave is None:
-        raise InputError("there is no octave on the PATH; install it or leave out --octave-rasl")
-    scripts = [path for path in sorted(folder.glob("*.m")) if f"'{name}'" in path.read_text(errors="replace")]
-    if not scripts:
-        return Outcome(f"no script names {name}")
-    command = f"addpath(genpath(pwd)); run('{scripts[0].name}')"
-    seconds = []
-    for _ in range(repeats):
-        began = time.perf_counter()
-        done = subprocess.run(
-            [octave, "--no-gui", "--eval", command], cwd=folder, env=environment(1), capture_output=True, check=False
-        )
-        seconds.append(time.perf_counter() - began)
-        if done.returncode != 0:
-            return Outcome(f"failed with exit code {done.returncode}")
-        if np.sum(seconds) > declared()["budget"]:
-            break
-    return Outcome("measured", tuple(seconds))
+def _ends(outcome: Outcome) -> dict[str, Any]:
+    """Where an alignment ended, if it did."""
+    if outcome.found is None:
+        return {}
+    return {"objective": float(outcome.found["objective"]), "outer": int(outcome.found["outer"])}

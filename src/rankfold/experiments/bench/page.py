@@ -6,6 +6,7 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+from rankfold.experiments.bench.alignment import TOOLBOX
 from rankfold.experiments.bench.declared import declared
 from rankfold.experiments.bench.figure import draw_growth
 from rankfold.experiments.bench.setting import Rows
@@ -37,7 +38,7 @@ def page(records: Records) -> str:
         if case in records:
             record = records[case]
             for k, (title, build) in enumerate(tables):
-                blocks += [f"{'##' if k == 0 else '###'} {title}"] + [_text(case)] * (k == 0)
+                blocks += [f"{'##' if k == 0 else '###'} {title}"] + [_about(case, record["rows"])] * (k == 0)
                 blocks.append(markdown(build(record["rows"])))
             if case == "growth" and any(row.get("seconds") for row in record["rows"]):
                 blocks.append(f"![{_text('figure')}](performance/growth.png)")
@@ -51,14 +52,21 @@ def markdown(content: Table) -> str:
     return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |" for cells in lines)
 
 
+def _about(case: str, rows: Rows) -> str:
+    """What is to be known of a case, and of the toolbox what holds for how its times were come by."""
+    stated = {row["state"] == "stated" for row in rows if row.get("implementation") == TOOLBOX}
+    return "\n".join([_text(case), *(_text("toolbox_stated" if one else "toolbox_measured") for one in stated)])
+
+
 def _text(name: str, **words: Any) -> str:
-    """What is to be known of a case."""
+    """A declared text with its figures."""
     table = declared()
     words |= {
         "gap": table["bars"]["objective_gap"],
         "runs": table["runs"],
         "stated": ", ".join(f"{one['stated']:g}" for one in table["rasl"]["sets"]),
         "stated_rasl": ", ".join(f"{one['stated_rasl']:g}" for one in table["rasl"]["sets"]),
+        "published": ", ".join(f"{one['published']:g}" for one in table["rasl"]["sets"]),
         "margin": table["rasl"]["margin"],
         "rank": table["growth"]["rank"],
         "corrupted": table["growth"]["corrupted"],
@@ -82,7 +90,6 @@ def _machines(records: Records) -> str:
 
 def _peers(rows: Rows) -> str:
     """Versions of the peers that took part."""
-    found = {
-        f"{row['implementation'].split(',')[0].split(' ')[0]} {row['version']}" for row in rows if "version" in row
-    }
+    names = {row["implementation"]: row["version"] for row in rows if "version" in row}
+    found = {f"{name.split(', ρ')[0]} {version}" for name, version in names.items()}
     return ", ".join(sorted(found)) or "none"

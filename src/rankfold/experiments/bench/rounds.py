@@ -33,7 +33,7 @@ def _together(turns: Rows) -> dict[str, Any]:
     if "axis" in turns[0]:
         return {**turns[0], "seconds": float(np.median([row["seconds"] for row in turns]))}
     seconds = [row["median"] for row in turns]
-    memory = max(row["memory"] for row in turns)
+    memory = max((row["memory"] for row in turns if row["memory"] is not None), default=None)
     return {**turns[-1], "seconds": seconds, "median": float(np.median(seconds)), "memory": memory}
 
 
