@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import rankfold as rf
+from rankfold.align.loop import QUICK_FALL, QUICK_START, QUICK_STEP, OuterSettings
 from rankfold.align.steps import displacements
 from rankfold.datasets import rendered_heads
 from rankfold.families import inverse, mean, shift
@@ -264,6 +265,22 @@ def test_quick_steps_end_where_exact_ones_do():
 
 
 @pytest.mark.filterwarnings("ignore:align. stopped at the iteration limit")
+def test_quick_steps_are_loose_at_first_and_judged_by_those_that_are_not():
+    heads = rendered_heads(n=30, seed=0)
+    words = {"method": "rasl", "frame": heads.frame, "init": heads.start, "outer_tol": 0.0, "schedule": "quick"}
+    trace = rf.align(heads.images, **words).trace
+    objectives = trace.outer["objective"]
+    last = dict(zip(trace.inner["outer"], trace.inner["primal_residual"], strict=True))
+    ends = np.array([last[k] for k in range(len(objectives))])
+    slow = np.flatnonzero(objectives[:-1] - objectives[1:] < QUICK_FALL * objectives[1:])[0] + 2  # from here on exact
+    assert 1 < slow <= len(objectives) - 3
+    assert (ends[:slow] <= QUICK_START).all()
+    assert (ends[:slow] > QUICK_STEP).any()
+    assert (ends[slow:] <= QUICK_STEP).all()
+    # the rule of the objective has a patience of two, and compares those of one precision alone
+    assert objectives[slow:-2].min() - objectives[-2:].min() < OuterSettings().objective_tol
+
+
 def test_quick_steps_are_for_rasl_alone_and_single_precision_stays_single(heads, monkeypatch):
     loop = importlib.import_module("rankfold.align.loop")
     seen = []
@@ -274,12 +291,13 @@ def test_quick_steps_are_for_rasl_alone_and_single_precision_stays_single(heads,
 
     original = loop.solve
     monkeypatch.setattr(loop, "solve", solve)
-    few = {"frame": heads.frame, "init": heads.start, "max_outer": 2}
-    rf.align(heads.images, "rasl", schedule="quick", **few)
-    assert seen == [(np.float32, False), (np.float32, True)]
+    words = {"frame": heads.frame, "init": heads.start}
+    rf.align(heads.images, "rasl", schedule="quick", **words)
+    assert seen[0] == (np.float32, False)
+    assert set(seen[1:]) == {(np.dtype(np.float32), True)}
     for method, schedule, dtype in (("meadmm", "quick", np.float64), ("rasl", "balanced", np.float32)):
         seen.clear()
-        rf.align(heads.images, method, schedule=schedule, dtype=dtype, **few)
+        rf.align(heads.images, method, schedule=schedule, dtype=dtype, **words)
         assert set(seen) == {(np.dtype(dtype), False)}
 
 

@@ -49,7 +49,7 @@ class Motion:
         matrix = self.base[index] @ self.family.matrix(parameters) @ shift(-self.origin)
         return np.asarray(matrix / matrix[2, 2])
 
-    @property
+    @cached_property
     def differentials(self) -> tuple[Floats, Floats]:
         """The matrices (n, 3, 3) before their last entry is made one, and their derivatives (n, p, 3, 3)."""
         away = shift(-self.origin)
