@@ -264,7 +264,6 @@ def test_quick_steps_end_where_exact_ones_do():
     assert np.median(displacements(exact.transforms, quick.transforms, heads.frame.corners)) < 0.2
 
 
-@pytest.mark.filterwarnings("ignore:align. stopped at the iteration limit")
 def test_quick_steps_are_loose_at_first_and_judged_by_those_that_are_not():
     heads = rendered_heads(n=30, seed=0)
     words = {"method": "rasl", "frame": heads.frame, "init": heads.start, "outer_tol": 0.0, "schedule": "quick"}
@@ -281,6 +280,18 @@ def test_quick_steps_are_loose_at_first_and_judged_by_those_that_are_not():
     assert objectives[slow:-2].min() - objectives[-2:].min() < OuterSettings().objective_tol
 
 
+@pytest.mark.parametrize(("limit", "loose"), [(1, 0), (2, 1), (9, 1)])
+def test_quick_steps_from_the_right_place_end_with_one_of_all_digits(limit, loose):
+    heads = rendered_heads(n=20, rotation=0.0, translation=0.0, seed=0)
+    words = {"frame": heads.frame, "init": heads.truth, "outer_tol": 1.0, "max_outer": limit}
+    result = rf.align(heads.images, "rasl", schedule="quick", strict=True, **words)
+    last = dict(zip(result.trace.inner["outer"], result.trace.inner["primal_residual"], strict=True))
+    assert len(result.trace.outer["objective"]) == loose + 1
+    assert (last[0] > QUICK_STEP) == bool(loose)
+    assert last[loose] <= QUICK_STEP
+
+
+@pytest.mark.filterwarnings("ignore:align. stopped at the iteration limit")
 def test_quick_steps_are_for_rasl_alone_and_single_precision_stays_single(heads, monkeypatch):
     loop = importlib.import_module("rankfold.align.loop")
     seen = []
@@ -291,10 +302,9 @@ def test_quick_steps_are_for_rasl_alone_and_single_precision_stays_single(heads,
 
     original = loop.solve
     monkeypatch.setattr(loop, "solve", solve)
-    words = {"frame": heads.frame, "init": heads.start}
+    words = {"frame": heads.frame, "init": heads.start, "max_outer": 2}
     rf.align(heads.images, "rasl", schedule="quick", **words)
-    assert seen[0] == (np.float32, False)
-    assert set(seen[1:]) == {(np.dtype(np.float32), True)}
+    assert seen == [(np.float32, False), (np.float32, True)]
     for method, schedule, dtype in (("meadmm", "quick", np.float64), ("rasl", "balanced", np.float32)):
         seen.clear()
         rf.align(heads.images, method, schedule=schedule, dtype=dtype, **words)

@@ -80,7 +80,7 @@ class Settings:
     balance: float = np.inf  # μ grows only while dual ≤ balance x primal residual; ∞ = always, as published
     outrun: float = np.inf  # x the primal residual: a dual one above it will not fall any more; ∞ = as published
     finish: float = 1.25  # ρ once only the primal residual has to fall, because the run is optimal or frozen
-    relaxation: float = 1.0  # a: the steps after A take aA + (1 - a)(V_m - E) for it
+    relaxation: float = 1.0  # a: the steps after A take aA + (1 - a)(V_m - E) for it, until the run is frozen
     dual_tol: float = 1e-3  # relative dual residual above which a stopped run was frozen, a balanced one goes on
 
     surrogate: str = "nuclear"  # of the rank: a row of SURROGATES
@@ -123,7 +123,7 @@ class Settings:
 
 
 # How the penalty grows: the settings that differ from the published ones. "balanced" waits for the dual residual and is
-# optimal to it; "quick" does not wait, and ends 3e-5 to 6e-5 above the least objective on real data. Both start later
+# optimal to it; "quick" does not wait, and ends 3e-5 to 5e-5 above the least objective on real data. Both start later
 # and take longer strides than the published schedule, which over-relaxation makes up for. "quick" ends in strides that
 # are longer still, which saves a third of its iterations.
 SCHEDULES: dict[str, dict[str, float]] = {

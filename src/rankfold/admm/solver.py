@@ -38,7 +38,7 @@ class State:
     largest: float  # σ_1 of the data
     form: str  # what X is to be reduced to, see form_for
     rank: int | None  # of the last A
-    kept: bool  # whether the next may not have a higher one
+    frozen: bool  # μ has outrun the dual residual: the rank may not grow any more, nothing is over-relaxed
     singular_values: Floats  # of A
     record: InnerRecord | None
 
@@ -117,7 +117,7 @@ def step(
     surrogate = settings.surrogate if growth >= settings.surrogate_start else "nuclear"
     svt = _threshold(slabs, state, executor, 1 / (mu * (1 + beta)), surrogate)
     # over-relaxation hastens the multipliers; once those are frozen it would only hold the primal residual back
-    relaxation = 1.0 if state.kept else settings.relaxation
+    relaxation = 1.0 if state.frozen else settings.relaxation
 
     # E = S_{λΩ/μ}[D + Jδ - A + Y/μ];  δ_i = -Q_i'(D_i - E_i - A_i + Y_i/μ), where Q_i'Q_i = I
     # V = D + Jδ;  Z = V - A - E;  Y += μ Z;  μ *= ρ;  and X for the next A, with βΦ unless a new Φ is due
@@ -183,7 +183,7 @@ def _initial_state(
 def _threshold(slabs: list[Slab], state: State, executor: Executor, threshold: float, surrogate: str) -> Thresholding:
     """SVT of X through its small matrices, one a slab."""
     reductions = on_slab.reductions(slabs, executor, state.form)
-    most = state.rank if state.kept else None
+    most = state.rank if state.frozen else None
     if state.form == "triangle":
         return threshold_triangles(reductions, threshold, surrogate, most)
     return threshold_gram(reduce(np.add, reductions), threshold, surrogate, most, expected=state.rank)

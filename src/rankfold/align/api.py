@@ -115,9 +115,9 @@ def align(
         take five times as many iterations, because it also waits for the dual residual.
     schedule : {"balanced", "quick"}
         "balanced" solves the problem of every step from scratch to ``inner_tol``, as RASL does, and ends at an optimum.
-        "quick" solves it to 3e-3 from where the last one ended, in single precision, and ends a little above the
-        optimum, in a fifth to a tenth of the time. For RASL and twenty pictures or more: with fewer,
-        three digits are too few. MeADMM has its own.
+        "quick" solves it to 1e-2, later 3e-3, from where the last one ended, in single precision, and ends a little
+        above the optimum, in a fifth to a tenth of the time. For RASL and twenty pictures or more: with fewer, three
+        digits are too few. MeADMM has its own.
     n_jobs : int, optional
         Threads; -1 for all cores. The result has the same bits for every number.
     executor : Executor, optional

@@ -37,7 +37,7 @@ class OuterSettings:
     trust: float = 3.0  # no corner moves further in one step; infinity = no limit
     halvings: int | None = 3  # shorten a step that does not lower its residual; None = take every step whole
     gauge: Gauge = "mean"
-    quick: bool = False  # solve each linearised problem to QUICK_STEP only, from where the last one ended
+    quick: bool = False  # solve each linearised problem to a few digits only, from where the last one ended
 
     def __post_init__(self) -> None:
         """Refuse limits that make no sense."""
@@ -94,6 +94,8 @@ def iterate(
     outer_records: list[OuterRecord] = []
     status, rule = Status.MAX_ITER, "max_outer"
     for k in range(settings.max_outer):
+        if inner.tol > final.tol and k == settings.max_outer - 1:
+            inner, settled = final, k  # what comes next begins where this one ends
         local = discretisation(sampler, motion, executor)
         problem = Problem(
             local.data,
@@ -137,7 +139,7 @@ def iterate(
             status, rule = Status.STOPPED, "observer"
             break
         met = stop_rule(outer_records[settled:], step.improved, settings)
-        if inner is not final and (met or _falls_slowly(outer_records)):
+        if inner.tol > final.tol and (met or _falls_slowly(outer_records)):
             # from here on with all digits; objectives of fewer cannot be compared with these
             inner, settled, met = final, len(outer_records), ""
         if met:

@@ -75,9 +75,9 @@ def _toolbox(setting: Setting, toolbox: Toolbox | None, row: dict[str, Any]) -> 
     if toolbox is None or setting.data is None:
         return [{**found, "state": "stated", "median": row["stated"]}]
     outcome = toolbox.run(existing(setting.data / "rasl" / row["name"]), calm(setting))
-    ends, digits = _ends(outcome), declared()["rasl"]["published_digits"]
-    if ends and abs(ends["objective"] - row["published"]) > digits * row["published"]:
-        outcome = Outcome(f"ended at {ends['objective']:g}, not at {row['published']:g} as published")
+    ends, digits = _ends(outcome), declared()["rasl"]["toolbox_digits"]
+    if ends and abs(ends["objective"] - row["toolbox_end"]) > digits * row["toolbox_end"]:
+        outcome = Outcome(f"ended at {ends['objective']:g}, not at {row['toolbox_end']:g} as elsewhere")
     return [{**found, "version": toolbox.version, **outcome.figures, **ends}]
 
 

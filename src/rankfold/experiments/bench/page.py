@@ -66,7 +66,7 @@ def _text(name: str, **words: Any) -> str:
         "runs": table["runs"],
         "stated": ", ".join(f"{one['stated']:g}" for one in table["rasl"]["sets"]),
         "stated_rasl": ", ".join(f"{one['stated_rasl']:g}" for one in table["rasl"]["sets"]),
-        "published": ", ".join(f"{one['published']:g}" for one in table["rasl"]["sets"]),
+        "toolbox_end": ", ".join(f"{one['toolbox_end']:g}" for one in table["rasl"]["sets"]),
         "margin": table["rasl"]["margin"],
         "rank": table["growth"]["rank"],
         "corrupted": table["growth"]["corrupted"],

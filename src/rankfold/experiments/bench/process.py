@@ -71,7 +71,7 @@ def run_worker(
                 env=environment(threads),
                 capture_output=True,
                 text=True,
-                timeout=patience,
+                timeout=patience + worker.PATIENCE,
                 check=False,
             )
         except subprocess.TimeoutExpired:

@@ -11,6 +11,7 @@ import shutil
 import subprocess
 import tempfile
 from dataclasses import dataclass
+from functools import partial
 from importlib import resources
 from pathlib import Path
 
@@ -61,21 +62,24 @@ class Toolbox:
             return Outcome(f"no script names {pictures.name}")
         with tempfile.TemporaryDirectory() as name:
             _lay_out(Path(name), self.folder, pictures, scripts[0])
-            outcomes = []
+            measured: list[Outcome] = []
             for _ in range(worker.TRIES):
                 worker.wait_until(calm, worker.PATIENCE)
-                outcomes.append(_once(self.octave, scripts[0].stem, Path(name)))
-                if outcomes[-1].state != "measured" or not worker.restless(calm):
-                    return outcomes[-1]
-        return min(outcomes, key=lambda one: one.seconds)
+                outcome = _once(self.octave, scripts[0].stem, Path(name))
+                if outcome.state == "measured":
+                    measured.append(outcome)
+                if outcome.state != "measured" or not worker.restless(calm):
+                    break
+        return min(measured, key=lambda one: one.seconds, default=outcome)
 
 
 def _lay_out(folder: Path, toolbox: Path, pictures: Path, script: Path) -> None:
     """A copy of the toolbox that runs here: with our functions, the pictures where it looks for them, no drawings."""
     leave = shutil.ignore_patterns(*BUILT_IN, "data", "results")
-    shutil.copytree(toolbox, folder, ignore=leave, dirs_exist_ok=True)
-    folder.chmod(0o700)  # the copy of a folder that is only to be read would be one too
-    shutil.copytree(pictures, folder / "data" / pictures.name)
+    copy = partial(shutil.copytree, copy_function=shutil.copyfile)  # without the modes: they may be only to be read
+    copy(toolbox, folder, ignore=leave, dirs_exist_ok=True)
+    folder.chmod(0o700)  # that of a folder comes along all the same
+    copy(pictures, folder / "data" / pictures.name)
     (folder / "results").mkdir()
     for shim in OURS.iterdir():  # the folder that it runs in comes before all others
         (folder / shim.name).write_text(shim.read_text(encoding="utf-8"), encoding="utf-8")

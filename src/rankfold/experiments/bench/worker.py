@@ -109,7 +109,7 @@ CALLS: dict[str, Callable[[Inputs, dict[str, Any]], Callable[[], Found]]] = {
 }
 OURS = ("decompose", "align")
 RESTLESS = 1.15  # times the shortest pulse: above, something else is running on this machine
-PATIENCE = 15.0  # seconds to wait for it to end, in a process
+PATIENCE = 5.0  # seconds to wait for it to end, in a process
 TRIES = 2
 MOST = 20  # times the declared number of runs
 
