@@ -13,6 +13,8 @@ from typing import Any, Protocol, TypeVar
 
 from rankfold.errors import InputError
 
+WORTH = 4096  # values that a task computes; for fewer, threads spend more on waiting for the interpreter than they gain
+
 S = TypeVar("S")
 R = TypeVar("R")
 
@@ -71,6 +73,11 @@ class Threads:
     def __exit__(self, *error: object) -> None:
         """End the threads: a pool that outlived its call would hang in a forked child."""
         self._pool.shutdown()
+
+
+def shared_out(executor: Executor | None, values: int) -> Executor:
+    """Who runs tasks that compute so many values each, and do so in several short calls: the calling thread if few."""
+    return executor if executor is not None and values >= WORTH else Serial()
 
 
 @contextmanager

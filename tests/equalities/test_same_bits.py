@@ -6,12 +6,19 @@ import numpy as np
 import pytest
 
 import rankfold as rf
+from rankfold import executors
 from rankfold.admm import Problem, slabs, solve
 from rankfold.datasets import low_rank_plus_sparse
 from rankfold.executors import Serial, Threads, executor_for
 from rankfold.families import FAMILIES
 from rankfold.warp import linearise, prepare
 from rankfold.warp.linearisation import Motion
+
+
+@pytest.fixture
+def everything_is_shared_out(monkeypatch):
+    """However small, so that what threads do is what is compared."""
+    monkeypatch.setattr(executors, "WORTH", 0)
 
 
 def assert_same_arrays(one, two, names):
@@ -57,6 +64,7 @@ def test_the_number_of_threads_does_not_change_a_bit_of_the_solver(shape, whole,
         assert one.records == other.records
 
 
+@pytest.mark.usefixtures("everything_is_shared_out")
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_the_number_of_threads_does_not_change_a_bit_of_an_alignment(heads, dtype):
     results = [
@@ -75,6 +83,7 @@ def test_the_number_of_threads_does_not_change_a_bit_of_an_alignment(heads, dtyp
                 np.testing.assert_array_equal(mine[column], theirs[column])
 
 
+@pytest.mark.usefixtures("everything_is_shared_out")
 @pytest.mark.parametrize("large", [0, np.inf])
 def test_nor_one_of_meadmm_with_features_in_single_or_double_precision(heads, large, monkeypatch):
     monkeypatch.setattr(importlib.import_module("rankfold.align.stages"), "LARGE", large)
@@ -87,6 +96,7 @@ def test_the_same_call_twice_gives_the_same_bits(heads, aligned):
     assert_same_arrays(aligned, again, ["transforms", "low_rank", "sparse"])
 
 
+@pytest.mark.usefixtures("everything_is_shared_out")
 def test_linearising_on_threads_is_the_same(heads):
     stack = rf.Stack.of(heads.images)
     sampler = prepare(stack, heads.frame, heads.start, np.float64)

@@ -7,7 +7,7 @@ import pytest
 from threadpoolctl import threadpool_info
 
 from rankfold import InputError
-from rankfold.executors import Serial, Threads, executor_for
+from rankfold.executors import WORTH, Serial, Threads, executor_for, shared_out
 
 
 @pytest.mark.parametrize("executor", [Serial(), Threads(3)])
@@ -22,6 +22,13 @@ def test_results_come_back_in_order_with_the_shared_arguments(executor):
 def test_an_error_in_a_slab_reaches_the_caller():
     with pytest.raises(ZeroDivisionError):
         Threads(2).run(lambda slab: 1 // slab, [1, 0])
+
+
+def test_small_tasks_stay_with_the_calling_thread():
+    with executor_for(None, 2) as threads:
+        assert shared_out(threads, WORTH) is threads
+        assert isinstance(shared_out(threads, WORTH - 1), Serial)
+    assert isinstance(shared_out(None, WORTH), Serial)
 
 
 def test_n_jobs_chooses_and_blas_is_held_to_one_thread_meanwhile():

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from rankfold.executors import Executor
+from rankfold.executors import Executor, Serial, shared_out
 
 Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
@@ -41,7 +41,8 @@ class Model:
     def for_groups(self, function: Callable[[npt.NDArray[np.int_]], Floats], executor: Executor) -> Floats:
         """A value (n,) for every picture from a function that does a group of them at a time."""
         found, groups = np.empty(len(self.fold)), self.shared()
-        for group, values in zip(groups, executor.run(function, groups), strict=True):
+        run = shared_out(executor, len(groups[0]) * self.bases[0].shape[1]).run
+        for group, values in zip(groups, run(function, groups), strict=True):
             found[group] = values
         return found
 
@@ -124,6 +125,7 @@ def fit_model(
     valid: npt.NDArray[np.bool_],
     good: npt.NDArray[np.bool_] | None = None,
     rank: int | None = None,
+    executor: Executor | None = None,
 ) -> Model:
     """Leave-one-out bases of ``rank`` dimensions from the low-rank rows, and the scale from the data.
 
@@ -135,16 +137,19 @@ def fit_model(
     folds = min(n, FOLDS)
     fold = np.arange(n) % folds
     A = low_rank.astype(np.float64, copy=False)
-    bases = _bases(A, [np.flatnonzero((fold != k) & good) for k in range(folds)], rank)
-    residuals = [
-        np.abs(data[i] - (data[i] @ bases[fold[i]].T) @ bases[fold[i]])[valid[i]].astype(np.float64) for i in range(n)
-    ]
-    pooled = np.concatenate(residuals)
+    executor = executor or Serial()
+    bases = _bases(A, [np.flatnonzero((fold != k) & good) for k in range(folds)], rank, executor)
+
+    def residual(i: int) -> Floats:
+        basis = bases[fold[i]]
+        return np.asarray(np.abs(data[i] - (data[i] @ basis.T) @ basis)[valid[i]], dtype=np.float64)
+
+    pooled = np.concatenate(shared_out(executor, data.shape[1]).run(residual, range(n)))
     scale = max(2 * 1.4826 * float(np.median(pooled)), float(np.sqrt((pooled**2).mean())))
     return Model(bases, fold, max(scale, float(np.finfo(np.float64).tiny)))
 
 
-def _bases(A: Floats, groups: list[npt.NDArray[np.int_]], rank: int) -> tuple[Floats, ...]:
+def _bases(A: Floats, groups: list[npt.NDArray[np.int_]], rank: int, executor: Executor) -> tuple[Floats, ...]:
     """Leading right singular vectors (r, m) of some rows of A, the mean kept in, for several groups of rows.
 
     All rows are combinations of the right singular vectors of A, of which there are few: A = U S V'. So for each group
@@ -153,13 +158,14 @@ def _bases(A: Floats, groups: list[npt.NDArray[np.int_]], rank: int) -> tuple[Fl
     squares, U = np.linalg.eigh(A @ A.T)
     U, singular = U[:, alive := _alive(squares)], np.sqrt(squares[alive])
     V = (U / singular).T @ A
-    found = []
-    for group in groups:
+
+    def one(group: npt.NDArray[np.int_]) -> Floats:
         rows = U[group] * singular
         values, vectors = np.linalg.eigh(rows.T @ rows)
         keep = np.flatnonzero(_alive(values))[::-1][:rank]
-        found.append(np.asarray(vectors[:, keep].T @ V))
-    return tuple(found)
+        return np.asarray(vectors[:, keep].T @ V)
+
+    return tuple(shared_out(executor, U.size).run(one, groups))
 
 
 def _alive(values: Floats) -> npt.NDArray[np.bool_]:

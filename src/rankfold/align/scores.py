@@ -38,7 +38,7 @@ def place_scores(
 
     ``data`` and ``low_rank`` are unit-norm rows, or, with an ``offset``, the sampler's values less that offset.
     """
-    model = fit_model(data, low_rank, valid)
+    model = fit_model(data, low_rank, valid, executor=executor)
     sampler = replace(sampler, dtype=np.float32)  # a score is a matter of two digits
     moves = np.stack([shift(SHIFT * direction) for direction in DIRECTIONS])
 

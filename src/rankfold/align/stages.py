@@ -220,12 +220,12 @@ def feature_model(job: Job, transforms: Floats, rank: int | None = None) -> tupl
     def costs(model: Model) -> Floats:
         return model.for_groups(lambda group: model.others(group[0]).cost(rows[group], valid[group]), job.executor)
 
-    model = fit_model(rows, low_rank, valid, rank=rank)
+    model = fit_model(rows, low_rank, valid, rank=rank, executor=job.executor)
     cost = costs(model)
     centre = np.median(cost)
     good = cost <= centre + 2 * 1.4826 * np.median(np.abs(cost - centre))
     if 3 < good.sum() < len(rows):
-        model = fit_model(rows, low_rank, valid, good, rank)
+        model = fit_model(rows, low_rank, valid, good, rank, job.executor)
         cost = costs(model)
     return model, cost
 

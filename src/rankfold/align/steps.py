@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rankfold.errors import InputError
-from rankfold.executors import Executor
+from rankfold.executors import Executor, shared_out
 from rankfold.families import Floats, inverse, map_points, mean
 from rankfold.warp.linearisation import Linearised, Motion
 from rankfold.warp.sampling import Sampler
@@ -59,7 +59,8 @@ def guarded_step(
                 return length, new, new < (1 - GAIN) * old
         return 0.0, float(before[index]), False
 
-    taken, after, improved = (np.array(column) for column in zip(*executor.run(one, range(n)), strict=True))
+    tried = shared_out(executor, local.data.shape[1]).run(one, range(n))
+    taken, after, improved = (np.array(column) for column in zip(*tried, strict=True))
     return Step(motion.parameters + taken[:, None] * increments, taken, after, improved)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rankfold.errors import InputError
-from rankfold.executors import Executor, Serial
+from rankfold.executors import Executor, shared_out
 from rankfold.families import Family, Floats, coordinate_jacobian, shift
 from rankfold.stack import Bools
 from rankfold.warp.sampling import Sampler
@@ -99,7 +99,7 @@ def linearise(sampler: Sampler, motion: Motion, executor: Executor | None = None
         sampler.differentiate(i, matrices[i], derivatives[i], data[i], basis[i], valid[i])
         return float(normalise_and_orthonormalise(data[i], basis[i], reach[i], noise, increments[i]))
 
-    norms = _seen(np.array((executor or Serial()).run(one, range(n))), sampler)
+    norms = _seen(np.array(shared_out(executor, (1 + p) * m).run(one, range(n))), sampler)
     return Linearised(data, basis, increments, norms, valid)
 
 
@@ -109,7 +109,8 @@ def warp_normalised(
     """D (n, m), norms (n,) and validity (n, m) without derivatives."""
     from rankfold.sums import dot
 
-    sampled = (executor or Serial()).run(lambda index: sampler.sample(index, transforms[index]), range(len(sampler)))
+    run = shared_out(executor, int(np.prod(sampler.row_shape))).run
+    sampled = run(lambda index: sampler.sample(index, transforms[index]), range(len(sampler)))
     norms = _seen(np.array([np.sqrt(dot(values.ravel(), values.ravel())) for values, _, _ in sampled]), sampler)
     data = np.stack([values.ravel() / float(norm) for (values, _, _), norm in zip(sampled, norms, strict=True)])
     return data, norms, np.stack([np.tile(valid, len(values)) for values, _, valid in sampled])

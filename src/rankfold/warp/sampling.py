@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from rankfold.executors import Executor, Serial
+from rankfold.executors import Executor, shared_out
 from rankfold.families import Floats, point_jacobian
 from rankfold.stack import Bools, Frame, Stack
 from rankfold.warp.smoothing import reach_of
@@ -96,7 +96,8 @@ def prepare(
         ready = partial(prepare_source, blur=sigma)
         return Source(stack.sources[index], stack.masks[index], reach_of(sigma), ready, frame, transforms[index])
 
-    sources = tuple((executor or Serial()).run(one, range(len(stack))))
+    largest = max(mask.size for mask in stack.masks)
+    sources = tuple(shared_out(executor, largest).run(one, range(len(stack))))
     return Sampler(frame, sources, stack.channels, stack.names, dtype, stack.value_range)
 
 
