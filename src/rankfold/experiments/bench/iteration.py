@@ -112,8 +112,8 @@ def _both(setting: Setting, name: str, make: Callable[[], Problem]) -> Rows:
         repeats, seconds = (1, 0.0) if setting.quick else (5, declared()["iteration"]["seconds"])
         timing = time_both(problem, repeats, jobs_of(threads), seconds)
         shape = name if " x " in name else f"{name}, {n} x {m:,}"
-        row = {"kind": "methods", "shape": shape, "threads": threads, "ratio": timing.ratio, "ranks": timing.ranks}
-        rows.append({**row, "rasl": timing.rasl / 1e3, "meadmm": timing.meadmm / 1e3})
+        row = {"kind": "methods", "shape": shape, "threads": threads, "ratio": timing.ratio, "free": timing.free}
+        rows.append({**row, "ranks": timing.ranks, "rasl": timing.rasl / 1e3, "meadmm": timing.meadmm / 1e3})
     return rows
 
 

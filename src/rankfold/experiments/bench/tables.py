@@ -81,13 +81,25 @@ def floor_table(rows: Rows) -> Table:
 
 def methods_table(rows: Rows) -> Table:
     """MeADMM beside RASL."""
-    heads = ["what", "threads", "RASL, ms", "MeADMM, ms", "MeADMM / RASL", "mean rank, RASL", "MeADMM"]
+    heads = [
+        "what",
+        "threads",
+        "RASL, ms",
+        "MeADMM, ms",
+        "MeADMM / RASL",
+        "with Φ for nothing",
+        "mean rank, RASL",
+        "MeADMM",
+    ]
     out = []
     for row in rows:
         if row.get("kind") in ("methods", "alignments"):
             what = f"an iteration, {row['shape']}" if row["kind"] == "methods" else f"alignment of {row['set']}"
             numbers = [_ms(row["rasl"]), _ms(row["meadmm"]), f"{row['ratio']:.2f}"]
-            numbers += [f"{rank:.0f}" for rank in row["ranks"]] if "ranks" in row else ["", ""]
+            if row["kind"] == "methods":
+                numbers += [f"{row['free']:.2f}", *(f"{rank:.0f}" for rank in row["ranks"])]
+            else:
+                numbers += ["", "", ""]
             out.append([what, str(row["threads"]), *numbers])
     return heads, out
 
