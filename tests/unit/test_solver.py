@@ -207,12 +207,18 @@ class TestSchedules:
             assert least * (1 - 1e-7) < end.objective < least * (1 + 1e-4)
         assert len(ends["quick"].records) < 0.7 * len(ends["published"].records)
 
-    def test_it_waits_for_the_dual_residual_and_then_strides(self):
+    def test_it_waits_for_the_dual_residual(self):
         settings = scheduled(Settings(), "balanced")
         assert settings.growth(primal=1e-5, dual=1e-2) == 1.0
         assert settings.growth(primal=1e-2, dual=1e-2) == settings.penalty_growth
-        assert settings.growth(primal=1e-5, dual=1e-5) == settings.finish
+        assert settings.growth(primal=1e-8, dual=1e-5) == 1.0  # to the end, however small it is
         assert Settings().growth(primal=1e-9, dual=1.0) == 1.25
+
+    @pytest.mark.parametrize("schedule", SCHEDULES)
+    def test_a_primal_residual_of_zero_is_no_trouble(self, schedule):
+        expected = {"published": 1.25, "balanced": 1.0, "quick": 10.0}
+        nothing = np.float64(0.0)  # infinity times that is no number
+        assert scheduled(Settings(), schedule).growth(nothing, np.float64(1.0)) == expected[schedule]
 
     def test_a_frozen_run_strides_to_its_end_and_keeps_its_rank(self):
         settings = scheduled(Settings(tol=1e-7), "quick")

@@ -49,7 +49,7 @@ def decompose(
     projector, n_neighbors, rank_surrogate, variant
         As in :func:`align`.
     schedule : {"balanced", "quick", "published"}
-        How the penalty grows. "balanced" ends at an optimum, "quick" a little above it in a third of the iterations,
+        How the penalty grows. "balanced" ends at an optimum, "quick" a little above it in far fewer iterations,
         "published" as RASL does. The last two may end with status STALLED: that is what was asked for.
     tol, max_iter : float, int
         Stop when ‖X - A - E‖_F ≤ tol ‖X‖_F.
