@@ -72,10 +72,11 @@ def keys(plane, points):
     i, j = np.floor(y).astype(int), np.floor(x).astype(int)
     inside = (j >= 1) & (j < padded.shape[1] - 2) & (i >= 1) & (i < padded.shape[0] - 2)
     i, j = np.where(inside, i, 1), np.where(inside, j, 1)
-    total = np.zeros(len(points))
-    for a in range(-1, 3):
-        for b in range(-1, 3):
-            total += _kernel(y - i - a) * _kernel(x - j - b) * padded[i + a, j + b]
+    total, near = np.zeros(len(points)), range(-1, 3)
+    rows, columns = ([_kernel(t - a) for a in near] for t in (y - i, x - j))
+    for a, down in zip(near, rows, strict=True):
+        for b, across in zip(near, columns, strict=True):
+            total += down * across * padded[i + a, j + b]
     return np.where(inside, total, 0.0)
 
 
