@@ -47,23 +47,19 @@ def time_both(problem: Problem, repeats: int = 7, n_jobs: int = 1, seconds: floa
         made.append(projector(context))
         return made[-1]
 
-    def recall(_: Context) -> Array:
-        return next(again)
-
-    # in this order below: RASL, MeADMM, and MeADMM that is given what it made
-    settings = (plain, *(replace(plain, clone=Clone(each)) for each in (projector, recall)))
     times: list[tuple[float, ...]] = []
     with executor_for(None, n_jobs) as executor:
 
-        def run(chosen: Settings) -> float:
+        def run(clone: Clone | None) -> float:
             began = time.perf_counter()
-            solve(problem, chosen, executor)
+            solve(problem, replace(plain, clone=clone), executor)
             return time.perf_counter() - began
 
-        first = [solve(problem, replace(plain, clone=c), executor) for c in (None, Clone(remember))]  # compiles
+        first = [solve(problem, replace(plain, clone=clone), executor) for clone in (None, Clone(remember))]  # compiles
         again = cycle(made)
+        turns = (None, Clone(projector), Clone(lambda _: next(again)))
         while len(times) < repeats or sum(map(sum, times)) < seconds:
-            times.append(tuple(run(chosen) for chosen in settings))
+            times.append(tuple(run(clone) for clone in turns))
     rasl, meadmm, free = zip(*times, strict=True)
     one, other = (1e3 * float(np.median(some)) / ITERATIONS for some in (rasl, meadmm))
     ranks = [float(np.mean([record.rank for record in solution.records])) for solution in first]
