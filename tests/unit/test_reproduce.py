@@ -29,7 +29,7 @@ from dataclasses import replace
 from rankfold.experiments.reproduce import experiments, run, write_pages
 if __name__ == "__main__":
     digits, people = experiments(["usps"])[0], experiments(["ar"])[0]
-    chosen = [replace(digits, axes={"change": ["euclidean"], "digit": [1, 7], "method": ["rasl", "meadmm"]}),
+    chosen = [replace(digits, axes={"change": ["euclidean"], "digit": [1], "method": ["rasl", "meadmm"]}),
               replace(people, axes={"person": [1], "sparsity": [0.5], "method": ["rasl"]})]
     for done in run(chosen, None, sys.argv[1], jobs=1):
         pass
@@ -48,7 +48,7 @@ def test_killed_twice_it_ends_with_the_same_bytes(tmp_path):
     assert whole.wait() == 0, whole.stderr.read()
     whole.stderr.close()
     log = tmp_path / "killed" / "logs" / "usps.jsonl"
-    for lines in (1, 3):
+    for lines in (1, 2):
         process = small(tmp_path / "killed", script)
         deadline = time.monotonic() + 120
         while (not log.is_file() or log.read_text().count("\n") < lines) and time.monotonic() < deadline:
@@ -66,7 +66,7 @@ def test_killed_twice_it_ends_with_the_same_bytes(tmp_path):
         assert (tmp_path / "whole" / name).read_bytes() == (tmp_path / "killed" / name).read_bytes()
     text = (tmp_path / "whole" / "reproduction.md").read_text()
     assert "generated stand-ins, not with the data sets of the paper" in text
-    assert "| euclidean | 7 | MeADMM |" in text
+    assert "| euclidean | 1 | MeADMM |" in text
     assert (tmp_path / "whole" / "pictures" / "usps-euclidean-1-rasl.jpg").is_file()
 
 

@@ -16,7 +16,7 @@ from rankfold.manifold import Context, get_projector
 from rankfold.manifold.contract import Array
 
 SHAPES = {"64 x 1,890 (45 x 42)": (64, 45, 42), "140 x 4,800 (80 x 60)": (140, 80, 60)}
-ITERATIONS = 48  # about what a run of tolerance 1e-6 takes
+ITERATIONS = 48  # a run to 1e-6 takes RASL 50 to 57 and MeADMM 64 to 67 on pictures, RASL 18 and 40 on these shapes
 
 
 @dataclass(frozen=True)
