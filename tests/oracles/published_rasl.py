@@ -54,7 +54,7 @@ def linearise(sources, motion, executor):
 
     def one(i):
         points = map_points(motion.matrix(i, motion.parameters[i]), grid)
-        y, gx, gy = (keys(plane, points) for plane in sources.planes[i])
+        y, gx, gy = keys(sources.planes[i], points)
         norm = np.linalg.norm(y)
         gx, gy = ((g - y * (y @ g) / norm**2) / norm for g in (gx, gy))
         Q, R = np.linalg.qr(np.einsum("dk,kdp->kp", np.stack([gx, gy]), jacobian[i]))
@@ -65,25 +65,26 @@ def linearise(sources, motion, executor):
     return Linearised(data, basis, increments, norms, np.ones(data.shape, bool))
 
 
-def keys(plane, points):
-    """Cubic convolution of ``plane`` at (x, y) points, with zeros beyond its edge."""
-    padded = np.pad(plane, 3)
+def keys(planes, points):
+    """Cubic convolution of ``planes`` of one size at (x, y) points, with zeros beyond their edge."""
+    padded = np.stack([np.pad(plane, 3) for plane in planes])
+    _, height, width = padded.shape
     x, y = points.T + 3
     i, j = np.floor(y).astype(int), np.floor(x).astype(int)
-    inside = (j >= 1) & (j < padded.shape[1] - 2) & (i >= 1) & (i < padded.shape[0] - 2)
+    inside = (j >= 1) & (j < width - 2) & (i >= 1) & (i < height - 2)
     i, j = np.where(inside, i, 1), np.where(inside, j, 1)
-    total, near = np.zeros(len(points)), range(-1, 3)
+    total, near = np.zeros((len(planes), len(points))), range(-1, 3)
     rows, columns = ([_kernel(t - a) for a in near] for t in (y - i, x - j))
     for a, down in zip(near, rows, strict=True):
         for b, across in zip(near, columns, strict=True):
-            total += down * across * padded[i + a, j + b]
+            total += down * across * padded[:, i + a, j + b]
     return np.where(inside, total, 0.0)
 
 
 def _kernel(t):
     t = np.abs(t)
-    near = 1.5 * t**3 - 2.5 * t**2 + 1
-    far = -0.5 * t**3 + 2.5 * t**2 - 4 * t + 2
+    near = (1.5 * t - 2.5) * t * t + 1
+    far = ((-0.5 * t + 2.5) * t - 4) * t + 2
     return np.where(t <= 1, near, np.where(t < 2, far, 0.0))
 
 
