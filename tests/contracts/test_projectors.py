@@ -22,7 +22,7 @@ def context_of(A, E=None, V=None, valid=None, units=None, shape=None, executor=N
         sparse=E,
         target=A + E if V is None else V,
         valid=valid,
-        gram=A @ A.T,
+        gram=np.asarray(A @ A.T, dtype=np.float64),  # for single precision too, as the solver gives it
         units=np.ones(len(A)) if units is None else units,
         shape=shape or (1, 1, A.shape[1]),
         executor=executor or Serial(),

@@ -57,7 +57,7 @@ class Regression(Embedding):
         n, m = A.shape
         nearest, _ = self.neighbours(context)
         k = nearest.shape[1]
-        gram = np.ascontiguousarray(context.gram, dtype=np.float64)
+        gram = np.ascontiguousarray(context.gram)
         over = inverse_norms(gram)
         side = min(context.shape[1:])
         window = min(max(2 * round((self.window * side - 1) / 2) + 1, 1), WIDEST)

@@ -15,7 +15,7 @@ def unit_distances(gram: Floats) -> Floats:
     """Euclidean distances (n, n) between the rows of A over their norms, from A A'; a zero row is far from all."""
     from rankfold.manifold.kernels import chords
 
-    return np.asarray(chords(np.ascontiguousarray(gram, dtype=np.float64)))
+    return np.asarray(chords(np.ascontiguousarray(gram)))
 
 
 def geodesics(distances: Floats, k: int) -> Floats:
