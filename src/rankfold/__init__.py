@@ -4,7 +4,14 @@ from importlib import import_module
 from typing import Any
 
 from rankfold.align import METHODS, align, decompose
-from rankfold.errors import ConvergenceError, ConvergenceWarning, FormatError, InputError, RankfoldError, WriteError
+from rankfold.errors import (
+    ConvergenceError,
+    ConvergenceWarning,
+    FormatError,
+    InputError,
+    RankfoldError,
+    WriteError,
+)
 from rankfold.families import FAMILIES
 from rankfold.manifold import PROJECTORS, estimate_dimension
 from rankfold.result import Alignment, Decomposition, load

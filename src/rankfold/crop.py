@@ -16,7 +16,9 @@ def crop(result: Alignment, top: int, left: int, bottom: int, right: int) -> Ali
     """The same result on the rows ``top:bottom`` and columns ``left:right`` of its frame."""
     h, w = result.frame.shape
     if not (top >= 0 and top + 4 <= bottom <= h and left >= 0 and left + 4 <= right <= w):
-        raise InputError(f"rows {top}:{bottom}, columns {left}:{right} are no part of 4x4 or more of the {h}x{w} frame")
+        raise InputError(
+            f"rows {top}:{bottom}, columns {left}:{right} are no part of 4x4 or more of the {h}x{w} frame"
+        )
     box = np.s_[:, top:bottom, left:right]
     corner = shift(np.array([left, top]))
     return replace(
@@ -35,7 +37,9 @@ def crop_to_common(result: Alignment) -> Alignment:
     counted = result.valid[~result.failed] if not result.failed.all() else result.valid
     top, left, bottom, right = largest_rectangle(np.asarray(counted.all(axis=0)))
     if min(bottom - top, right - left) < 4:
-        raise InputError("the pictures have no area of 4x4 pixels in common; leave out --crop, or use a smaller frame")
+        raise InputError(
+            "the pictures have no area of 4x4 pixels in common; leave out --crop, or use a smaller frame"
+        )
     return crop(result, top, left, bottom, right)
 
 

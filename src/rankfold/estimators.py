@@ -70,7 +70,11 @@ class RobustPCA(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """
 
     def __init__(
-        self, sparsity_weight: float = 1.0, tol: float = 1e-7, max_iter: int = 5000, n_jobs: int | None = None
+        self,
+        sparsity_weight: float = 1.0,
+        tol: float = 1e-7,
+        max_iter: int = 5000,
+        n_jobs: int | None = None,
     ) -> None:
         self.sparsity_weight = sparsity_weight
         self.tol = tol
@@ -86,7 +90,11 @@ class RobustPCA(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def fit(self, X: npt.ArrayLike, y: object = None) -> RobustPCA:  # noqa: ARG002
         """Decompose X (n, m) and keep the basis of its low-rank part."""
         rows: Array = validate_data(
-            self, X, dtype=[np.float64, np.float32], ensure_all_finite="allow-nan", ensure_min_samples=2
+            self,
+            X,
+            dtype=[np.float64, np.float32],
+            ensure_all_finite="allow-nan",
+            ensure_min_samples=2,
         )
         parts = decompose(
             rows,
@@ -111,9 +119,13 @@ class RobustPCA(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def explain(self, X: npt.ArrayLike) -> Explanation:
         """Coefficients, what belongs and what does not, for samples X (n, m)."""
         check_is_fitted(self)
-        X = validate_data(self, X, dtype=[np.float64, np.float32], ensure_all_finite="allow-nan", reset=False)
+        X = validate_data(
+            self, X, dtype=[np.float64, np.float32], ensure_all_finite="allow-nan", reset=False
+        )
         valid = ~np.isnan(X)
-        coefficients, low_rank = _robust_fit(np.where(valid, X, 0), self.components_, valid, self.noise_)
+        coefficients, low_rank = _robust_fit(
+            np.where(valid, X, 0), self.components_, valid, self.noise_
+        )
         return Explanation(coefficients, low_rank, np.where(valid, X - low_rank, 0))
 
     def inverse_transform(self, coefficients: npt.ArrayLike) -> Array:
@@ -172,11 +184,15 @@ class RASL(BaseEstimator):  # type: ignore[misc]
         self._places = _place_model(X, result)
         return self
 
-    def transform(self, X: Stack | Array | Sequence[npt.ArrayLike], init: Any = "centred") -> Floats:
+    def transform(
+        self, X: Stack | Array | Sequence[npt.ArrayLike], init: Any = "centred"
+    ) -> Floats:
         """Coefficients (n, r) of new pictures, each placed in the frame first."""
         return self.explain(X, init).coefficients
 
-    def explain(self, X: Stack | Array | Sequence[npt.ArrayLike], init: Any = "centred") -> Explanation:
+    def explain(
+        self, X: Stack | Array | Sequence[npt.ArrayLike], init: Any = "centred"
+    ) -> Explanation:
         """Transforms, coefficients, what belongs and what does not, of new pictures from ``init``."""
         check_is_fitted(self)
         frame = self.alignment_.frame
@@ -209,7 +225,9 @@ def _basis(rows: Array, rank: int) -> Array:
     return np.asarray(Vt * signs[:, None], dtype=rows.dtype)
 
 
-def _robust_fit(rows: Array, basis: Array, valid: npt.NDArray[np.bool_], scale: float) -> tuple[Array, Array]:
+def _robust_fit(
+    rows: Array, basis: Array, valid: npt.NDArray[np.bool_], scale: float
+) -> tuple[Array, Array]:
     """Coefficients (n, r) and fit (n, m), one sample at a time so that the others change nothing.
 
     Reweighted least squares, from plain down to the ordinary residual ``scale`` by factors of four.
@@ -259,7 +277,9 @@ def _place_model(X: Any, result: Any) -> Model:
     sampler = contrast_sampler(stack, result.frame, result.start, np.float64, Serial())
     data, norms, valid = warp_normalised(sampler, result.transforms)
     rows = np.where(valid, data * norms[:, None] - 1, 0)
-    low_rank = decompose(np.where(valid, rows, np.nan), tol=1e-4, rank_surrogate="reweighted").low_rank
+    low_rank = decompose(
+        np.where(valid, rows, np.nan), tol=1e-4, rank_surrogate="reweighted"
+    ).low_rank
     model = fit_model(rows, np.nan_to_num(low_rank), valid)
     # for new pictures nothing is left out: one basis from all
     rank = max(len(basis) for basis in model.bases)

@@ -88,7 +88,9 @@ def executor_for(executor: Executor | None, n_jobs: int | None) -> Iterator[Exec
     cores, and would fight with ours for them.
     """
     if n_jobs is not None and (n_jobs < -1 or n_jobs == 0):
-        raise InputError(f"n_jobs={n_jobs} is not a number of threads; use 1, 2, ... or -1 for all cores")
+        raise InputError(
+            f"n_jobs={n_jobs} is not a number of threads; use 1, 2, ... or -1 for all cores"
+        )
     count = (os.cpu_count() or 1) if n_jobs == -1 else (n_jobs or 1)
     with _SINGLE_BLAS:
         if executor is not None:

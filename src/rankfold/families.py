@@ -63,7 +63,9 @@ class Translation(Family):
 
     def matrix(self, parameters: Floats) -> Floats:
         """Identity with a last column."""
-        return _affine_matrix(np.broadcast_to(np.eye(2), (*parameters.shape[:-1], 2, 2)), parameters)
+        return _affine_matrix(
+            np.broadcast_to(np.eye(2), (*parameters.shape[:-1], 2, 2)), parameters
+        )
 
     def parameters(self, matrix: Floats) -> Floats:
         """The last column."""
@@ -120,7 +122,9 @@ class Similarity(Family):
     def derivative(self, parameters: Floats) -> Floats:
         """The rotation for the scale; scaled and a quarter turn ahead for the angle."""
         scale, angle = parameters[..., 0, None, None], parameters[..., 1]
-        return _affine_derivative(parameters, [_rotation(angle), scale * _rotation(angle + np.pi / 2)])
+        return _affine_derivative(
+            parameters, [_rotation(angle), scale * _rotation(angle + np.pi / 2)]
+        )
 
     def fit(self, canonical: Floats, source: Floats) -> Floats:
         """Procrustes with scale."""
@@ -189,7 +193,8 @@ class Homography(Family):
 
 
 FAMILIES: dict[str, Family] = {
-    family.name: family for family in (Translation(), Euclidean(), Similarity(), Affine(), Homography())
+    family.name: family
+    for family in (Translation(), Euclidean(), Similarity(), Affine(), Homography())
 }
 
 
@@ -222,7 +227,9 @@ def coordinate_jacobian(matrix: Floats, derivative: Floats, points: Floats) -> F
     mapped = u @ np.swapaxes(matrix, -1, -2)  # ..., m, 3
     change = np.moveaxis(u @ np.swapaxes(derivative, -1, -2), -3, -1)  # ..., m, 3, p
     ratio = mapped[..., :2] / mapped[..., 2:]
-    return np.asarray((change[..., :2, :] - ratio[..., None] * change[..., 2:, :]) / mapped[..., 2, None, None])
+    return np.asarray(
+        (change[..., :2, :] - ratio[..., None] * change[..., 2:, :]) / mapped[..., 2, None, None]
+    )
 
 
 def inverse(matrix: Floats) -> Floats:

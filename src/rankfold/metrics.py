@@ -41,7 +41,10 @@ def alignment_error(transforms: Floats, truth: Floats, points: Floats) -> Alignm
 
 def mean_scale(transforms: Floats, truth: Floats, point: Floats) -> float:
     """Geometric mean over the images of the scale of T_true^{-1} T at a canonical point (2,): 1 when unbiased."""
-    logs = [np.log(abs(np.linalg.det(point_jacobian(T, point[None])[0]))) / 2 for T in inverse(truth) @ transforms]
+    logs = [
+        np.log(abs(np.linalg.det(point_jacobian(T, point[None])[0]))) / 2
+        for T in inverse(truth) @ transforms
+    ]
     return float(np.exp(np.mean(logs)))
 
 

@@ -39,7 +39,9 @@ class _Saved:
             value = getattr(self, f.name)
             if isinstance(value, Trace):
                 for part in ("inner", "outer", "stages"):
-                    arrays |= {f"trace.{part}.{k}": column for k, column in getattr(value, part).items()}
+                    arrays |= {
+                        f"trace.{part}.{k}": column for k, column in getattr(value, part).items()
+                    }
             elif isinstance(value, np.ndarray):
                 arrays[f.name] = value
             else:
@@ -47,7 +49,9 @@ class _Saved:
         storage.fill(folder, type(self).__name__, facts, arrays)
 
     @classmethod
-    def _restore(cls: type[S], facts: dict[str, Any], arrays: dict[str, Array], path: str | Path) -> S:
+    def _restore(
+        cls: type[S], facts: dict[str, Any], arrays: dict[str, Array], path: str | Path
+    ) -> S:
         """Build the object from what :func:`rankfold.storage.read` found."""
         columns: dict[str, dict[str, Array]] = {"inner": {}, "outer": {}, "stages": {}}
         values: dict[str, Any] = dict(facts)
@@ -63,7 +67,9 @@ class _Saved:
                 values["names"] = tuple(values["names"])
             return cls(**values)
         except (KeyError, TypeError) as error:
-            raise FormatError(f"{path} lacks a part of its result ({error}); compute it again") from error
+            raise FormatError(
+                f"{path} lacks a part of its result ({error}); compute it again"
+            ) from error
 
 
 @dataclass(frozen=True)
@@ -146,7 +152,9 @@ class Alignment(_Saved):
         """
         stack = Stack.of(images, masks)
         if len(stack) != len(self.transforms):
-            raise InputError(f"{len(stack)} images for {len(self.transforms)} transforms; give one an image")
+            raise InputError(
+                f"{len(stack)} images for {len(self.transforms)} transforms; give one an image"
+            )
         if not scale > 0:
             raise InputError(f"scale={scale} must be positive")
         return np.stack([self.apply_one(i, stack, scale=scale, which=i) for i in range(len(stack))])
@@ -164,12 +172,21 @@ class Alignment(_Saved):
 
         For stacks that do not fit into memory. ``which`` is its place where a Stack is given.
         """
-        stack = image if isinstance(image, Stack) else Stack.of([image], None if mask is None else [mask])
+        stack = (
+            image
+            if isinstance(image, Stack)
+            else Stack.of([image], None if mask is None else [mask])
+        )
         one = Stack(
-            (stack.sources[which],), (stack.masks[which],), (stack.names[which],), stack.units[which : which + 1]
+            (stack.sources[which],),
+            (stack.masks[which],),
+            (stack.names[which],),
+            stack.units[which : which + 1],
         )
         frame = Frame(*(round(size * scale) for size in self.frame.shape))
-        to_source = rescaling((np.array(one.sources[0].shape[:2]) / self.source_shapes[index])[::-1])
+        to_source = rescaling(
+            (np.array(one.sources[0].shape[:2]) / self.source_shapes[index])[::-1]
+        )
         to_frame = rescaling(np.array(self.frame.shape[::-1]) / frame.shape[::-1])
         # the blur against aliasing is that of the start, as it was while aligning
         sampler = prepare(one, frame, (to_source @ self.start[index] @ to_frame)[None], np.float64)
@@ -183,8 +200,14 @@ class Alignment(_Saved):
         Returns (n, k, 2).
         """
         given = np.asarray(points, dtype=np.float64)
-        if given.ndim not in (2, 3) or given.shape[-1] != 2 or (given.ndim == 3 and len(given) != len(self.names)):
-            raise InputError(f"points have shape {given.shape}; give (k, 2), or (n, k, 2) with one set an image")
+        if (
+            given.ndim not in (2, 3)
+            or given.shape[-1] != 2
+            or (given.ndim == 3 and len(given) != len(self.names))
+        ):
+            raise InputError(
+                f"points have shape {given.shape}; give (k, 2), or (n, k, 2) with one set an image"
+            )
         matrices = inverse(self.transforms) if to_frame else self.transforms
         return map_points(matrices, np.broadcast_to(given, (len(matrices), *given.shape[-2:])))
 
@@ -197,7 +220,8 @@ class Alignment(_Saved):
                 "frame": {"height": self.frame.height, "width": self.frame.width},
                 "family": self.family,
                 "transforms": [
-                    {"name": n, "matrix": T.tolist()} for n, T in zip(self.names, self.transforms, strict=True)
+                    {"name": n, "matrix": T.tolist()}
+                    for n, T in zip(self.names, self.transforms, strict=True)
                 ],
             }
             path.write_text(json.dumps(table, indent=1) + "\n", encoding="utf-8")
@@ -215,21 +239,27 @@ class Alignment(_Saved):
         try:
             from skimage import transform
         except ImportError as error:
-            raise InputError("scikit-image is not installed; run `pip install rankfold[skimage]`") from error
+            raise InputError(
+                "scikit-image is not installed; run `pip install rankfold[skimage]`"
+            ) from error
         classes = {
             "euclidean": transform.EuclideanTransform,
             "similarity": transform.SimilarityTransform,
             "affine": transform.AffineTransform,
             "homography": transform.ProjectiveTransform,
         }
-        smallest = [next(f for f in classes if FAMILIES[f].contains(T, tol=1e-6)) for T in self.transforms]
+        smallest = [
+            next(f for f in classes if FAMILIES[f].contains(T, tol=1e-6)) for T in self.transforms
+        ]
         return [classes[name](matrix=T) for name, T in zip(smallest, self.transforms, strict=True)]
 
 
 def load(path: str | Path) -> Decomposition | Alignment:
     """Read what ``save`` wrote."""
     kind, facts, arrays = storage.read(path)
-    kinds: dict[str, type[Decomposition] | type[Alignment]] = {c.__name__: c for c in (Decomposition, Alignment)}
+    kinds: dict[str, type[Decomposition] | type[Alignment]] = {
+        c.__name__: c for c in (Decomposition, Alignment)
+    }
     if kind not in kinds:
         raise FormatError(f"{path} holds a {kind!r}, which this rankfold does not know; upgrade it")
     return kinds[kind]._restore(facts, arrays, path)

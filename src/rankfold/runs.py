@@ -80,7 +80,9 @@ def choose(
     height, width = np.median(sizes, axis=0)
     if init in ("centred", "identity"):
         if frame is None:
-            k = reduction or default_reduction(len(source), round(height), round(width), source.channels)
+            k = reduction or default_reduction(
+                len(source), round(height), round(width), source.channels
+            )
             return Choice(Frame(round(height) // k, round(width) // k), k, init)
         Frame(*frame)  # refuses what is no size
         k = reduction or max(int(min(height / frame[0], width / frame[1])), 1)
@@ -105,7 +107,9 @@ def transforms_of(earlier: Alignment, source: Source, frame: Frame, path: str) -
     known = dict(zip(earlier.names, earlier.transforms, strict=True))
     missing = [name for name in source.names if name not in known]
     if missing:
-        raise InputError(f"{path} has no transform for {missing[0]}; use a run over the same pictures, by name")
+        raise InputError(
+            f"{path} has no transform for {missing[0]}; use a run over the same pictures, by name"
+        )
     # one scale, so that a similarity stays one; the frames share their middle and, about, their area
     scale = float(np.sqrt(np.prod(earlier.frame.shape) / np.prod(frame.shape)))
     finer = shift(earlier.frame.centre) @ np.diag([scale, scale, 1.0]) @ shift(-frame.centre)
@@ -117,11 +121,15 @@ def read_points_csv(path: str, names: tuple[str, ...]) -> Points:
     try:
         with Path(path).open(newline="", encoding="utf-8-sig") as file:
             rows = [row for row in csv.reader(file) if row and row[0].strip().lower() != "name"]
-        table = {row[0].strip(): np.array([float(v) for v in row[1:]]).reshape(-1, 2) for row in rows}
+        table = {
+            row[0].strip(): np.array([float(v) for v in row[1:]]).reshape(-1, 2) for row in rows
+        }
     except OSError as error:
         raise InputError(f"{path} cannot be read ({error.strerror}); check the name") from error
     except ValueError as error:
-        raise InputError(f"{path} has a row that is not name,x1,y1,x2,y2,... ({error}); correct it") from error
+        raise InputError(
+            f"{path} has a row that is not name,x1,y1,x2,y2,... ({error}); correct it"
+        ) from error
     missing = [name for name in ("frame", *names) if name not in table]
     if missing:
         what = (
@@ -131,7 +139,9 @@ def read_points_csv(path: str, names: tuple[str, ...]) -> Points:
         )
         raise InputError(f"{path} has no {what}; add it")
     if len({len(points) for points in table.values()}) > 1:
-        raise InputError(f"the rows of {path} have different numbers of points; give the same to every picture")
+        raise InputError(
+            f"the rows of {path} have different numbers of points; give the same to every picture"
+        )
     return Points(table["frame"], np.stack([table[name] for name in names]))
 
 
@@ -167,7 +177,9 @@ def run_decompose(
     """Read, decompose as they lie, and fill a folder with everything but the pictures."""
     shapes = {shape[:2] for shape in source.shapes}
     if len(shapes) > 1:
-        raise InputError(f"the pictures of {source.path} have {len(shapes)} different sizes; use align, not decompose")
+        raise InputError(
+            f"the pictures of {source.path} have {len(shapes)} different sizes; use align, not decompose"
+        )
     if len(source) < 2:
         raise InputError(f"{source.path} has one picture only; a decomposition needs at least two")
     began = time.perf_counter()
@@ -209,7 +221,9 @@ def fill(
         described |= {"left_out": list(source.left_out)}
     result.save_into(draft)
     whole = {**config, "input": {**config.get("input", {}), **described}}
-    (draft / "config.toml").write_text(tomli_w.dumps(_plain(whole)), encoding="utf-8", errors="replace")
+    (draft / "config.toml").write_text(
+        tomli_w.dumps(_plain(whole)), encoding="utf-8", errors="replace"
+    )
     with (draft / "trace.jsonl").open("w", encoding="utf-8") as file:
         file.writelines(json.dumps(line) + "\n" for line in trace_lines(result.trace))
     copies: dict[str, Any] = {f"{k:06d}": copy for k, copy in enumerate(small_copies(stack))}
@@ -229,12 +243,18 @@ def open_run(path: str | Path) -> Run:
         metrics = folder / "metrics.json"
         known = json.loads(metrics.read_text(encoding="utf-8")) if metrics.is_file() else {}
     except (OSError, ValueError, EOFError, KeyError, *storage.DAMAGED) as error:
-        raise FormatError(f"{folder} is a result but not a whole run ({error}); run align again") from error
+        raise FormatError(
+            f"{folder} is a result but not a whole run ({error}); run align again"
+        ) from error
     return Run(folder, result, config, inputs, known)
 
 
 def write_parts(
-    folder: Path, result: Alignment | Decomposition, source: Source, format: str | None = None, done: Watch = int
+    folder: Path,
+    result: Alignment | Decomposition,
+    source: Source,
+    format: str | None = None,
+    done: Watch = int,
 ) -> list[Path]:
     """Write aligned, low-rank and error pictures into ``folder``, in the format of the source or another one.
 
@@ -251,7 +271,8 @@ def write_parts(
             done()
 
     return [
-        write_pictures(folder / name, source.names, watched(array), source, format) for name, array in arrays.items()
+        write_pictures(folder / name, source.names, watched(array), source, format)
+        for name, array in arrays.items()
     ]
 
 
@@ -289,13 +310,19 @@ def display_range(values: list[Array]) -> tuple[float, float]:
 
 def as_bytes(values: Array, low: float, high: float) -> npt.NDArray[np.uint8]:
     """low..high as 0..255; NaN as 0."""
-    return np.asarray(np.clip(np.nan_to_num((values - low) * (255 / (high - low))), 0, 255).astype(np.uint8))
+    return np.asarray(
+        np.clip(np.nan_to_num((values - low) * (255 / (high - low))), 0, 255).astype(np.uint8)
+    )
 
 
 def _rows(columns: Mapping[str, Array]) -> list[dict[str, Any]]:
     """Columns as rows of plain values."""
     names = list(columns)
-    return [{name: columns[name][k].tolist() for name in names} for k in range(len(columns[names[0]]))] if names else []
+    return (
+        [{name: columns[name][k].tolist() for name in names} for k in range(len(columns[names[0]]))]
+        if names
+        else []
+    )
 
 
 def _plain(value: Any) -> Any:

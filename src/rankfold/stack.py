@@ -28,7 +28,9 @@ class Frame:
     def __post_init__(self) -> None:
         """Refuse a grid without room for a derivative."""
         if min(self.height, self.width) < 4:
-            raise InputError(f"frame {self.height}x{self.width} is too small; use at least 4x4 pixels")
+            raise InputError(
+                f"frame {self.height}x{self.width} is too small; use at least 4x4 pixels"
+            )
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -62,18 +64,27 @@ class Points:
 
     def __post_init__(self) -> None:
         """Check shapes and values."""
-        c, s = np.asarray(self.canonical, dtype=np.float64), np.asarray(self.sources, dtype=np.float64)
+        c, s = (
+            np.asarray(self.canonical, dtype=np.float64),
+            np.asarray(self.sources, dtype=np.float64),
+        )
         if c.ndim != 2 or c.shape[1] != 2 or s.ndim != 3 or s.shape[1:] != c.shape:
             raise InputError(
                 f"points have shapes {c.shape} in the frame and {s.shape} in the pictures; "
                 "give (k, 2) and (n, k, 2), each point as (x, y)"
             )
         if not (np.isfinite(c).all() and np.isfinite(s).all()):
-            raise InputError("points contain NaN or infinity; every point needs two finite coordinates")
+            raise InputError(
+                "points contain NaN or infinity; every point needs two finite coordinates"
+            )
         if len(c) >= 2 and min(np.ptp(p, axis=0).max() for p in (c, *s)) == 0:
-            raise InputError("all points of a set are the same point; they fix neither a rotation nor a scale")
+            raise InputError(
+                "all points of a set are the same point; they fix neither a rotation nor a scale"
+            )
         if len(c) < 2:
-            raise InputError("one point does not fix a rotation and a scale; give at least two a picture")
+            raise InputError(
+                "one point does not fix a rotation and a scale; give at least two a picture"
+            )
         object.__setattr__(self, "canonical", c)
         object.__setattr__(self, "sources", s)
 
@@ -100,7 +111,9 @@ class Stack:
     names: tuple[str, ...]
     units: Floats  # (n,) what 1.0 was in the caller's units
     reduction: int = 1  # a pixel of a source is the mean of so many by so many of the original's
-    originals: tuple[tuple[int, int], ...] = ()  # (height, width) of the originals; empty where nothing was reduced
+    originals: tuple[
+        tuple[int, int], ...
+    ] = ()  # (height, width) of the originals; empty where nothing was reduced
 
     @classmethod
     def of(
@@ -126,18 +139,31 @@ class Stack:
             names = images.names if names is None else names
             stack = cls.of(images.sources, masks, names, dtype)
             both = tuple(m & own for m, own in zip(stack.masks, images.masks, strict=True))
-            return cls(stack.sources, both, stack.names, images.units * stack.units, images.reduction, images.originals)
+            return cls(
+                stack.sources,
+                both,
+                stack.names,
+                images.units * stack.units,
+                images.reduction,
+                images.originals,
+            )
         try:
             arrays = [np.asarray(image) for image in images]
         except TypeError as error:
-            raise InputError(f"images is a {type(images).__name__}; pass a list of arrays, or one array") from error
+            raise InputError(
+                f"images is a {type(images).__name__}; pass a list of arrays, or one array"
+            ) from error
         if not arrays:
             raise InputError("no images were given; pass at least two pictures of the same thing")
         labels = (
-            tuple(str(name) for name in names) if names is not None else tuple(f"image {i}" for i in range(len(arrays)))
+            tuple(str(name) for name in names)
+            if names is not None
+            else tuple(f"image {i}" for i in range(len(arrays)))
         )
         if len(labels) != len(arrays):
-            raise InputError(f"{len(labels)} names for {len(arrays)} images; give one name an image")
+            raise InputError(
+                f"{len(labels)} names for {len(arrays)} images; give one name an image"
+            )
         for array, label in zip(arrays, labels, strict=True):
             _check_picture(array, label)
         if len({array.shape[2:] for array in arrays}) > 1:
@@ -181,13 +207,24 @@ class Stack:
             return self
         for source, name in zip(self.sources, self.names, strict=True):
             if min(source.shape[:2]) < 4 * factor:
-                raise InputError(f"{name} is {source.shape[0]}x{source.shape[1]}, too small to be reduced by {factor}")
+                raise InputError(
+                    f"{name} is {source.shape[0]}x{source.shape[1]}, too small to be reduced by {factor}"
+                )
         parts = [_coarser(s, m, factor) for s, m in zip(self.sources, self.masks, strict=True)]
         sources, masks = tuple(p[0] for p in parts), tuple(p[1] for p in parts)
         for mask, name in zip(masks, self.names, strict=True):
             if not mask.any():
-                raise InputError(f"nothing is left of {name} when it is reduced by {factor}: too much of it is masked")
-        return Stack(sources, masks, self.names, self.units, self.reduction * factor, tuple(self.original_shapes))
+                raise InputError(
+                    f"nothing is left of {name} when it is reduced by {factor}: too much of it is masked"
+                )
+        return Stack(
+            sources,
+            masks,
+            self.names,
+            self.units,
+            self.reduction * factor,
+            tuple(self.original_shapes),
+        )
 
     @property
     def original_shapes(self) -> list[tuple[int, int]]:
@@ -196,11 +233,19 @@ class Stack:
 
     def to_original(self, transforms: Floats) -> Floats:
         """Transforms (..., 3, 3) into the sources as transforms into the originals."""
-        return transforms if self.reduction == 1 else rescaling(np.full(2, float(self.reduction))) @ transforms
+        return (
+            transforms
+            if self.reduction == 1
+            else rescaling(np.full(2, float(self.reduction))) @ transforms
+        )
 
     def from_original(self, transforms: Floats) -> Floats:
         """And back."""
-        return transforms if self.reduction == 1 else rescaling(np.full(2, 1 / self.reduction)) @ transforms
+        return (
+            transforms
+            if self.reduction == 1
+            else rescaling(np.full(2, 1 / self.reduction)) @ transforms
+        )
 
     def __len__(self) -> int:
         """Number of pictures."""
@@ -222,7 +267,10 @@ class Stack:
         if (self.units > 1).any():
             return 1.0
         seen = [_usable(s, m) for s, m in zip(self.sources, self.masks, strict=True)]
-        low, high = min(float(values.min()) for values in seen), max(float(values.max()) for values in seen)
+        low, high = (
+            min(float(values.min()) for values in seen),
+            max(float(values.max()) for values in seen),
+        )
         return max(high - low, float(np.finfo(np.float64).tiny))
 
     def luminance(self) -> Stack:
@@ -237,12 +285,16 @@ class Stack:
     def check_alignable(self) -> None:
         """Refuse what cannot be aligned: a single picture, a constant one."""
         if len(self) < 2:
-            raise InputError(f"only one image was given ({self.names[0]}); alignment needs at least two")
+            raise InputError(
+                f"only one image was given ({self.names[0]}); alignment needs at least two"
+            )
         for source, mask, name in zip(self.sources, self.masks, self.names, strict=True):
             seen = _usable(source, mask)
             low, high = seen.min(axis=0), seen.max(axis=0)
             if (high - low).max() <= 1e-9 * max(-low.min(), high.max()):
-                raise InputError(f"{name} is constant where it is valid, so nothing can align it; leave it out")
+                raise InputError(
+                    f"{name} is constant where it is valid, so nothing can align it; leave it out"
+                )
 
     def default_frame(self) -> Frame:
         """A frame of the median size of the sources."""
@@ -278,7 +330,9 @@ def _coarser(source: npt.NDArray[Any], mask: Bools, factor: int) -> tuple[npt.ND
     count = _squares(mask, factor).sum(axis=(1, 3))
     seen = np.where(mask if source.ndim == 2 else mask[..., None], source, 0)
     total = _squares(seen, factor).sum(axis=(1, 3), dtype=source.dtype)
-    values = total / np.maximum(count if source.ndim == 2 else count[..., None], 1).astype(source.dtype)
+    values = total / np.maximum(count if source.ndim == 2 else count[..., None], 1).astype(
+        source.dtype
+    )
     return values, np.asarray(2 * count >= factor * factor)
 
 
@@ -292,7 +346,12 @@ def _units(arrays: list[npt.NDArray[Any]]) -> Floats:
     """What 1.0 is in the caller's units (n,): the largest value of an integer type; one for ordinary floats."""
     floats = [a for a in arrays if np.issubdtype(a.dtype, np.floating)]
     common = max((power_of_two(a) for a in floats), default=1.0)
-    return np.array([float(np.iinfo(a.dtype).max) if np.issubdtype(a.dtype, np.integer) else common for a in arrays])
+    return np.array(
+        [
+            float(np.iinfo(a.dtype).max) if np.issubdtype(a.dtype, np.integer) else common
+            for a in arrays
+        ]
+    )
 
 
 def power_of_two(array: npt.NDArray[Any]) -> float:
@@ -318,11 +377,17 @@ def _check_picture(array: npt.NDArray[Any], name: str) -> None:
     if not (np.issubdtype(array.dtype, np.number) or array.dtype == bool) or np.iscomplexobj(array):
         raise InputError(f"{name} has type {array.dtype}; pass integers or floats")
     if min(array.shape[:2]) < 4:
-        raise InputError(f"{name} is {array.shape[0]}x{array.shape[1]}; pictures need at least 4x4 pixels")
+        raise InputError(
+            f"{name} is {array.shape[0]}x{array.shape[1]}; pictures need at least 4x4 pixels"
+        )
 
 
 def _scaled(
-    array: npt.NDArray[Any], unit: float, mask: npt.ArrayLike | None, name: str, dtype: npt.DTypeLike
+    array: npt.NDArray[Any],
+    unit: float,
+    mask: npt.ArrayLike | None,
+    name: str,
+    dtype: npt.DTypeLike,
 ) -> tuple[npt.NDArray[Any], Bools]:
     """Values in [0, 1] where the picture came as integers, and the pixels that may be used."""
     values = (array / unit).astype(dtype, copy=False)
@@ -340,5 +405,7 @@ def _scaled(
             )
         usable &= given.astype(bool)
         if not usable.any():
-            raise InputError(f"the mask of {name} hides all of it; leave the picture out or unmask some of it")
+            raise InputError(
+                f"the mask of {name} hides all of it; leave the picture out or unmask some of it"
+            )
     return values, usable

@@ -74,7 +74,9 @@ class Trace:
 
     inner: Mapping[str, npt.NDArray[Any]] = field(default_factory=dict)
     outer: Mapping[str, npt.NDArray[Any]] = field(default_factory=dict)
-    stages: Mapping[str, npt.NDArray[Any]] = field(default_factory=dict)  # how far (n,) each stage moved each image
+    stages: Mapping[str, npt.NDArray[Any]] = field(
+        default_factory=dict
+    )  # how far (n,) each stage moved each image
 
     @classmethod
     def of(
@@ -91,7 +93,10 @@ def _columns(records: list[Any]) -> dict[str, npt.NDArray[Any]]:
     """Transpose a list of records; a Status becomes its name."""
     if not records:
         return {}
-    return {f.name: np.array([_plain(getattr(record, f.name)) for record in records]) for f in fields(records[0])}
+    return {
+        f.name: np.array([_plain(getattr(record, f.name)) for record in records])
+        for f in fields(records[0])
+    }
 
 
 def _plain(value: object) -> object:

@@ -52,7 +52,9 @@ def whole_or_nothing(path: str | Path, overwrite: bool = False) -> Iterator[Path
             if not overwrite:  # somebody else was quicker
                 kept = _free_name(target)
                 draft.rename(kept)
-                raise WriteError(f"{target} appeared while this was computed; the result is in {kept}")
+                raise WriteError(
+                    f"{target} appeared while this was computed; the result is in {kept}"
+                )
             _swap(draft, target)
         else:
             draft.rename(target)
@@ -99,13 +101,19 @@ def _swap(draft: Path, target: Path) -> None:
 
 def _free_name(target: Path) -> Path:
     """The first of NAME-2, NAME-3, ... that is not taken."""
-    return next(p for k in range(2, 10_000) if not (p := target.with_name(f"{target.name}-{k}")).exists())
+    return next(
+        p for k in range(2, 10_000) if not (p := target.with_name(f"{target.name}-{k}")).exists()
+    )
 
 
-def fill(folder: Path, kind: str, facts: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]]) -> None:
+def fill(
+    folder: Path, kind: str, facts: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]]
+) -> None:
     """Write the two files of a result into a folder that is there."""
     if any(array.dtype.hasobject for array in arrays.values()):
-        raise InputError("an array of Python objects cannot be saved; results hold numbers and text only")
+        raise InputError(
+            "an array of Python objects cannot be saved; results hold numbers and text only"
+        )
     content: dict[str, Any] = dict(arrays)
     np.savez_compressed(folder / "arrays.npz", **content)
     head = {"format": FORMAT, "format_version": FORMAT_VERSION, "kind": kind, **facts}
@@ -116,7 +124,9 @@ def read(path: str | Path) -> tuple[str, dict[str, Any], dict[str, npt.NDArray[A
     """Read a result folder: its kind, facts and arrays."""
     folder = Path(path)
     if not (folder / "result.json").is_file():
-        raise FormatError(f"{folder} is not a rankfold result: it has no result.json; give the folder that save made")
+        raise FormatError(
+            f"{folder} is not a rankfold result: it has no result.json; give the folder that save made"
+        )
     try:
         facts = json.loads((folder / "result.json").read_text(encoding="utf-8"))
         if not isinstance(facts, dict) or facts.pop("format", None) != FORMAT:
@@ -127,7 +137,10 @@ def read(path: str | Path) -> tuple[str, dict[str, Any], dict[str, npt.NDArray[A
                 f"{folder} has format version {version}, this rankfold reads up to {FORMAT_VERSION}; "
                 "upgrade rankfold to open it"
             )
-        with (folder / "arrays.npz").open("rb") as file, np.load(file, allow_pickle=False) as stored:
+        with (
+            (folder / "arrays.npz").open("rb") as file,
+            np.load(file, allow_pickle=False) as stored,
+        ):
             arrays = {name: stored[name] for name in stored.files}
         return facts.pop("kind"), facts, arrays
     except (OSError, EOFError, KeyError, TypeError, ValueError, *DAMAGED) as error:

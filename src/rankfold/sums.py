@@ -16,7 +16,9 @@ from numba import njit
 Array = npt.NDArray[Any]
 
 FREE = {"reassoc", "nsz"}
-PIECE = 512  # values of a row that are done at a time: a few such pieces fit into the first-level cache
+PIECE = (
+    512  # values of a row that are done at a time: a few such pieces fit into the first-level cache
+)
 
 
 @njit(cache=True, nogil=True)
@@ -118,7 +120,12 @@ def combine(weights: Array, rows: Array, chosen: Array, first: int, out: Array) 
     for k in range(0, p - 3, 4):
         one, two = rows[chosen[k], first:last], rows[chosen[k + 1], first:last]
         three, four = rows[chosen[k + 2], first:last], rows[chosen[k + 3], first:last]
-        a, b, c, d = kind(weights[k]), kind(weights[k + 1]), kind(weights[k + 2]), kind(weights[k + 3])
+        a, b, c, d = (
+            kind(weights[k]),
+            kind(weights[k + 1]),
+            kind(weights[k + 2]),
+            kind(weights[k + 3]),
+        )
         if k == 0:
             for j in range(size):
                 out[j] = a * one[j] + b * two[j] + c * three[j] + d * four[j]

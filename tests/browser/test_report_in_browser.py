@@ -11,7 +11,9 @@ from rankfold import runs, storage
 from rankfold.datasets import rendered_heads
 from rankfold.report import write_report
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+CHROMIUM = (
+    shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+)
 DRIVER = shutil.which("chromedriver")
 FLAGS = [
     "--headless",
@@ -27,7 +29,8 @@ FLAGS = [
 ]
 
 pytestmark = pytest.mark.skipif(
-    not (CHROMIUM and DRIVER), reason="needs Chromium and chromedriver; on Debian: apt install chromium chromium-driver"
+    not (CHROMIUM and DRIVER),
+    reason="needs Chromium and chromedriver; on Debian: apt install chromium chromium-driver",
 )
 HOSTILE = "<img src=x onerror=alert(1)>.png"
 
@@ -41,7 +44,11 @@ def page(tmp_path_factory):
     result = rf.align(stack, method="rasl", frame=heads.frame, init=heads.start)
     folder = tmp_path_factory.mktemp("report") / "run"
     with storage.whole_or_nothing(folder) as draft:
-        config = {"title": "<i>twelve</i> & heads", "command": "rankfold align '<x>'", "seconds": 1.0}
+        config = {
+            "title": "<i>twelve</i> & heads",
+            "command": "rankfold align '<x>'",
+            "seconds": 1.0,
+        }
         runs.fill(draft, result, stack, None, config)
     return write_report(folder), result
 
@@ -68,13 +75,22 @@ def browser():
 @pytest.fixture(params=[1280, 400])
 def opened(browser, page, request):
     """The page at two widths; no console error and no request may be left when a test ends."""
-    size = {"width": request.param, "height": 900, "deviceScaleFactor": 1, "mobile": request.param < 500}
+    size = {
+        "width": request.param,
+        "height": 900,
+        "deviceScaleFactor": 1,
+        "mobile": request.param < 500,
+    }
     browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
     browser.get_log("performance")
     browser.get(page[0].as_uri())
     yield browser
     assert browser.get_log("browser") == []
-    asked = [entry["message"] for entry in browser.get_log("performance") if "requestWillBeSent" in entry["message"]]
+    asked = [
+        entry["message"]
+        for entry in browser.get_log("performance")
+        if "requestWillBeSent" in entry["message"]
+    ]
     assert not [message for message in asked if '"url":"http' in message]
 
 
@@ -87,7 +103,10 @@ def cards(browser):
 
 
 def names(browser):
-    return [card.find_element("css selector", ".name").get_attribute("textContent") for card in cards(browser)]
+    return [
+        card.find_element("css selector", ".name").get_attribute("textContent")
+        for card in cards(browser)
+    ]
 
 
 def press(browser, *keys):
@@ -101,7 +120,9 @@ def test_numbers_first_nothing_wider_than_the_screen_names_escaped(opened, page)
     assert "converged" in one(opened, "#status").text or "stopped at" in one(opened, "#status").text
     facts = one(opened, ".facts").text
     assert "pictures\n12" in facts
-    width = opened.execute_script("return [document.documentElement.scrollWidth, window.innerWidth]")
+    width = opened.execute_script(
+        "return [document.documentElement.scrollWidth, window.innerWidth]"
+    )
     assert width[0] <= width[1]
     assert HOSTILE in names(opened)
     assert "rankfold align '<x>'" in one(opened, "#command").text
@@ -113,7 +134,8 @@ def test_worst_first_and_sorting(opened, page):
     expected = [page[1].names[i] for i in np.argsort(-scores, kind="stable")]
     assert names(opened) == expected
     opened.execute_script(
-        "const s = arguments[0]; s.value = 'index'; s.dispatchEvent(new Event('change'))", one(opened, "#sort")
+        "const s = arguments[0]; s.value = 'index'; s.dispatchEvent(new Event('change'))",
+        one(opened, "#sort"),
     )
     assert names(opened) == list(page[1].names)
 
@@ -166,7 +188,9 @@ def test_pictures_are_really_drawn(opened):
 
     from PIL import Image
 
-    shot = np.asarray(Image.open(io.BytesIO(cards(opened)[-1].screenshot_as_png)).convert("L"), dtype=float)
+    shot = np.asarray(
+        Image.open(io.BytesIO(cards(opened)[-1].screenshot_as_png)).convert("L"), dtype=float
+    )
     assert shot[10:80, 10:80].std() > 20
 
 

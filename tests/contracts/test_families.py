@@ -41,9 +41,13 @@ def test_coordinate_jacobian_agrees_with_central_differences(family):
         for k in range(family.size):
             step = np.zeros(family.size)
             step[k] = 1e-6 * max(1.0, abs(parameters[k]))
-            ahead, behind = (map_points(family.matrix(parameters + s), points) for s in (step, -step))
+            ahead, behind = (
+                map_points(family.matrix(parameters + s), points) for s in (step, -step)
+            )
             # a parameter of size 1e-3 (perspective) is differenced over 1e-6: third order terms reach 1e-6 relative
-            np.testing.assert_allclose(jacobian[:, :, k], (ahead - behind) / (2 * step[k]), rtol=1e-4, atol=1e-5)
+            np.testing.assert_allclose(
+                jacobian[:, :, k], (ahead - behind) / (2 * step[k]), rtol=1e-4, atol=1e-5
+            )
 
 
 def test_products_and_inverses_stay_in_the_family(family):
@@ -81,7 +85,9 @@ def test_fit_to_many_noisy_points_is_better_than_every_neighbour(family):
 
 def test_mean_of_equal_transforms_is_that_transform(family):
     T = member(family, np.random.default_rng(5))
-    np.testing.assert_allclose(mean(np.stack([T] * 5), family, np.array([20.0, 15.0])), T, atol=1e-9)
+    np.testing.assert_allclose(
+        mean(np.stack([T] * 5), family, np.array([20.0, 15.0])), T, atol=1e-9
+    )
 
 
 def test_mean_ignores_one_outlier(family):
@@ -95,7 +101,10 @@ def test_contains_tells_families_apart():
     tilted = np.array([[1.0, 0, 0], [0, 1, 0], [1e-3, 0, 1]])
     stretched = np.diag([2.0, 1, 1])
     assert [name for name, f in FAMILIES.items() if f.contains(tilted)] == ["homography"]
-    assert [name for name, f in FAMILIES.items() if f.contains(stretched)] == ["affine", "homography"]
+    assert [name for name, f in FAMILIES.items() if f.contains(stretched)] == [
+        "affine",
+        "homography",
+    ]
 
 
 def test_point_jacobian_agrees_with_central_differences():
@@ -115,5 +124,7 @@ def test_a_reflection_is_never_fitted():
 
 
 def test_an_unknown_family_is_refused_with_the_names():
-    with pytest.raises(InputError, match="unknown family 'projective'; choose one of translation, euclidean"):
+    with pytest.raises(
+        InputError, match="unknown family 'projective'; choose one of translation, euclidean"
+    ):
         get_family("projective")

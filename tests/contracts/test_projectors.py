@@ -22,7 +22,9 @@ def context_of(A, E=None, V=None, valid=None, units=None, shape=None, executor=N
         sparse=E,
         target=A + E if V is None else V,
         valid=valid,
-        gram=np.asarray(A @ A.T, dtype=np.float64),  # for single precision too, as the solver gives it
+        gram=np.asarray(
+            A @ A.T, dtype=np.float64
+        ),  # for single precision too, as the solver gives it
         units=np.ones(len(A)) if units is None else units,
         shape=shape or (1, 1, A.shape[1]),
         executor=executor or Serial(),
@@ -50,7 +52,9 @@ class TestEveryProjector:
             assert np.isfinite(phi).all()
             np.testing.assert_array_equal(A, before)
 
-    @pytest.mark.parametrize("case", ["identical", "zero rows", "all zero", "two rows", "disconnected"])
+    @pytest.mark.parametrize(
+        "case", ["identical", "zero rows", "all zero", "two rows", "disconnected"]
+    )
     def test_degenerate_batches_give_finite_answers(self, projector, case):
         A = subspace()
         if case == "identical":
@@ -234,7 +238,12 @@ def test_sphere_and_stiefel_are_what_they_are_called():
 def test_dimension_by_pca():
     assert estimate_dimension(subspace(rank=4), share=0.9999) == 4
     assert estimate_dimension(np.ones((5, 9))) == 0
-    assert estimate_dimension(RNG.standard_normal((200, 3)) * [10, 10, 0.01] @ RNG.standard_normal((3, 3))) <= 2
+    assert (
+        estimate_dimension(
+            RNG.standard_normal((200, 3)) * [10, 10, 0.01] @ RNG.standard_normal((3, 3))
+        )
+        <= 2
+    )
     with pytest.raises(rf.InputError, match="at least two rows"):
         estimate_dimension(np.ones(5))
     with pytest.raises(rf.InputError, match="share=0"):
@@ -256,7 +265,10 @@ class TestCallables:
     @pytest.mark.parametrize(
         ("bad", "message"),
         [
-            (lambda c: c.low_rank[:-1], r"returned shape \(19, 300\); it must return an array like the low-rank rows"),
+            (
+                lambda c: c.low_rank[:-1],
+                r"returned shape \(19, 300\); it must return an array like the low-rank rows",
+            ),
             (lambda c: c.low_rank * np.nan, "returned NaN or infinity"),
         ],
     )

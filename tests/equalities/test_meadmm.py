@@ -27,10 +27,18 @@ def assert_same(one, two):
 
 def test_without_weight_it_is_rasl_bit_for_bit():
     rasl = solve(problem())
-    assert_same(rasl, solve(problem(), Settings(clone=Clone(get_projector("regression"), weight=0.0))))
+    assert_same(
+        rasl, solve(problem(), Settings(clone=Clone(get_projector("regression"), weight=0.0)))
+    )
     heads = rendered_heads(8, seed=1)
     options = {"frame": heads.frame, "init": heads.start}
-    bare = {"projector": None, "features": None, "rescue": False, "coarse": False, "rank_surrogate": "nuclear"}
+    bare = {
+        "projector": None,
+        "features": None,
+        "rescue": False,
+        "coarse": False,
+        "rank_surrogate": "nuclear",
+    }
     one, two = (
         rf.align(heads.images, method="rasl", **options),
         rf.align(heads.images, method="meadmm", **options, **bare),
@@ -46,7 +54,10 @@ def test_the_identity_projector_is_a_proximal_term_that_changes_the_way_not_the_
     lam = 1 / np.sqrt(300)
     slow = {"tol": 1e-9, "penalty_growth": 1.02}
     plain = solve(Problem(data, lam), Settings(**slow))
-    prox = solve(Problem(data, lam), Settings(**slow, clone=Clone(get_projector("identity"), start=1.0, period=1)))
+    prox = solve(
+        Problem(data, lam),
+        Settings(**slow, clone=Clone(get_projector("identity"), start=1.0, period=1)),
+    )
     assert prox.records[20].objective != plain.records[20].objective
     assert prox.objective == pytest.approx(plain.objective, rel=1e-6)
 
@@ -54,7 +65,9 @@ def test_the_identity_projector_is_a_proximal_term_that_changes_the_way_not_the_
 @pytest.mark.parametrize("missing", [False, True])
 @pytest.mark.parametrize("whole", [slabs.WHOLE_VALUES, 0])
 @pytest.mark.parametrize("shape", [(30, 500), (50, 3001), (200, 40)])
-def test_the_whole_iteration_with_transforms_follows_the_dense_algorithm(monkeypatch, shape, whole, missing):
+def test_the_whole_iteration_with_transforms_follows_the_dense_algorithm(
+    monkeypatch, shape, whole, missing
+):
     """One slab swept in runs, slabs of columns that share δ, slabs of rows; a projector that uses all it is given."""
     monkeypatch.setattr(slabs, "WHOLE_VALUES", whole)
     monkeypatch.setattr(slabs, "SLAB_VALUES", 1)
@@ -77,7 +90,11 @@ def test_the_whole_iteration_with_transforms_follows_the_dense_algorithm(monkeyp
     )
     assert len(solution.records) == count
     assert solution.objective == pytest.approx(objective, rel=1e-9)
-    for mine, theirs in ((solution.low_rank, A), (solution.sparse, E), (solution.increments, delta)):
+    for mine, theirs in (
+        (solution.low_rank, A),
+        (solution.sparse, E),
+        (solution.increments, delta),
+    ):
         np.testing.assert_allclose(mine, theirs, atol=1e-7 * np.abs(data).max())
 
 
@@ -117,7 +134,9 @@ def test_the_literal_algorithm_ends_with_a_clear_status_and_no_decomposition(pro
 def test_rank_zero_in_the_first_iterations_is_no_trouble():
     data = 1e-3 * np.random.default_rng(0).standard_normal((12, 200))
     data[3, 7] = 1.0  # a spike makes the first multiplier small
-    early = Settings(penalty_start=0.01, clone=Clone(get_projector("regression"), start=0.1, period=1))
+    early = Settings(
+        penalty_start=0.01, clone=Clone(get_projector("regression"), start=0.1, period=1)
+    )
     solution = solve(Problem(data, LAM), early)
     assert solution.records[0].rank == 0
     assert np.isfinite(solution.low_rank).all()

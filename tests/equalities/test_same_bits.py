@@ -32,7 +32,9 @@ def test_rasl_without_transforms_is_robust_pca(shape):
     lam = 1 / np.sqrt(max(shape))
     rpca = solve(Problem(data, lam))
     none = solve(Problem(data, lam, basis=np.zeros((shape[0], 0, shape[1]))))
-    degenerate = solve(Problem(data, lam, basis=np.zeros((shape[0], 4, shape[1]))))  # no transform changes anything
+    degenerate = solve(
+        Problem(data, lam, basis=np.zeros((shape[0], 4, shape[1])))
+    )  # no transform changes anything
     for other in (none, degenerate):
         assert_same_arrays(rpca, other, ["low_rank", "sparse", "dual", "singular_values"])
         assert rpca.records == other.records
@@ -45,18 +47,24 @@ def test_aligning_with_fixed_transforms_is_decomposing_the_warped_pictures(heads
     norms = np.linalg.norm(rows, axis=1)[:, None]
     plain = rf.decompose(rows / norms, tol=1e-6)
     # the rows go through the caller's units and back, which costs the last bit
-    np.testing.assert_allclose(plain.low_rank * norms, fixed.low_rank.reshape(rows.shape), atol=1e-9)
+    np.testing.assert_allclose(
+        plain.low_rank * norms, fixed.low_rank.reshape(rows.shape), atol=1e-9
+    )
     assert len(plain.trace.inner["iteration"]) == len(fixed.trace.inner["iteration"])
 
 
 @pytest.mark.parametrize("moving", [False, True])
 @pytest.mark.parametrize("whole", [slabs.WHOLE_VALUES, 0])
 @pytest.mark.parametrize("shape", [(60, 5000), (2000, 150)])
-def test_the_number_of_threads_does_not_change_a_bit_of_the_solver(shape, whole, moving, monkeypatch):
+def test_the_number_of_threads_does_not_change_a_bit_of_the_solver(
+    shape, whole, moving, monkeypatch
+):
     monkeypatch.setattr(slabs, "WHOLE_VALUES", whole)
     data = low_rank_plus_sparse(*shape, rank=4, corrupted=0.1, seed=1).data
     basis = np.random.default_rng(0).standard_normal((shape[0], 2, shape[1])) if moving else None
-    problem = Problem(data, 1 / np.sqrt(max(shape)), basis=None if basis is None else basis / np.sqrt(shape[1]))
+    problem = Problem(
+        data, 1 / np.sqrt(max(shape)), basis=None if basis is None else basis / np.sqrt(shape[1])
+    )
     one = solve(problem, executor=Serial())
     for jobs in (1, 2, 3):
         other = solve(problem, executor=Threads(jobs))
@@ -69,13 +77,21 @@ def test_the_number_of_threads_does_not_change_a_bit_of_the_solver(shape, whole,
 def test_the_number_of_threads_does_not_change_a_bit_of_an_alignment(heads, dtype):
     results = [
         rf.align(
-            heads.images, method="rasl", frame=heads.frame, init=heads.start, n_jobs=jobs, outer_tol=0.25, dtype=dtype
+            heads.images,
+            method="rasl",
+            frame=heads.frame,
+            init=heads.start,
+            n_jobs=jobs,
+            outer_tol=0.25,
+            dtype=dtype,
         )
         for jobs in (1, 2, 3)
     ]
     assert results[0].low_rank.dtype == dtype
     for other in results[1:]:
-        assert_same_arrays(results[0], other, ["transforms", "aligned", "low_rank", "sparse", "scores", "valid"])
+        assert_same_arrays(
+            results[0], other, ["transforms", "aligned", "low_rank", "sparse", "scores", "valid"]
+        )
         for part in ("inner", "outer"):
             mine, theirs = getattr(results[0].trace, part), getattr(other.trace, part)
             assert mine.keys() == theirs.keys()
@@ -87,8 +103,12 @@ def test_the_number_of_threads_does_not_change_a_bit_of_an_alignment(heads, dtyp
 @pytest.mark.parametrize("large", [0, np.inf])
 def test_nor_one_of_meadmm_with_features_in_single_or_double_precision(heads, large, monkeypatch):
     monkeypatch.setattr(importlib.import_module("rankfold.align.stages"), "LARGE", large)
-    one, two = (rf.align(heads.images, frame=heads.frame, init=heads.start, n_jobs=jobs) for jobs in (1, 2))
-    assert_same_arrays(one, two, ["transforms", "aligned", "low_rank", "sparse", "scores", "rescued"])
+    one, two = (
+        rf.align(heads.images, frame=heads.frame, init=heads.start, n_jobs=jobs) for jobs in (1, 2)
+    )
+    assert_same_arrays(
+        one, two, ["transforms", "aligned", "low_rank", "sparse", "scores", "rescued"]
+    )
 
 
 def test_the_same_call_twice_gives_the_same_bits(heads, aligned):

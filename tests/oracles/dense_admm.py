@@ -3,7 +3,19 @@
 import numpy as np
 
 
-def solve(D, lam, weights=None, Q=None, tol=1e-6, rho=1.25, max_iter=1000, project=None, beta=0.5, start=28, period=3):
+def solve(
+    D,
+    lam,
+    weights=None,
+    Q=None,
+    tol=1e-6,
+    rho=1.25,
+    max_iter=1000,
+    project=None,
+    beta=0.5,
+    start=28,
+    period=3,
+):
     """``project`` turns (A, E, V_m) into Φ, as MeADMM does every ``period`` iterations once μ ≥ ``start`` μ_0."""
     W = np.ones_like(D) if weights is None else weights
     n = len(D)

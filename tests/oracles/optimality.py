@@ -18,5 +18,7 @@ def violation(A, E, Y, lam, weights=None, Q=None):
         max((np.abs(Y) / lam - W).max(), 0),  # |Y| ≤ λΩ everywhere: zero where a value is missing
     ]
     if Q is not None:
-        conditions.append(np.abs(np.einsum("npm,nm->np", Q, Y)).max())  # the transforms are free: J'Y = 0
+        conditions.append(
+            np.abs(np.einsum("npm,nm->np", Q, Y)).max()
+        )  # the transforms are free: J'Y = 0
     return max(float(c) for c in conditions)

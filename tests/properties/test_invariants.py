@@ -20,7 +20,9 @@ finite = st.floats(-100, 100, allow_nan=False, width=64)
 def test_soft_threshold_and_what_it_cuts_off_add_up_and_are_projections(R, t):
     E, Y = np.zeros_like(R), np.empty_like(R)
     nothing, basis, products = np.ones((0, 0)), np.ones((5, 2, 7)), np.empty((5, 2))
-    total = soft_threshold(R, np.zeros_like(R), E, Y, nothing, nothing, basis, t, 0.0, 1.0, 1.0, products)
+    total = soft_threshold(
+        R, np.zeros_like(R), E, Y, nothing, nothing, basis, t, 0.0, 1.0, 1.0, products
+    )
     np.testing.assert_allclose(E + Y, R, atol=1e-12)  # Moreau
     assert (np.abs(Y) <= t).all()
     np.testing.assert_allclose(E, np.sign(R) * np.maximum(np.abs(R) - t, 0), atol=1e-12)

@@ -58,13 +58,21 @@ def test_colour_in_colour_out():
     grey = rf.align(batch.images, method="rasl", frame=batch.frame, init=batch.start)
     before = alignment_error(batch.start, batch.truth, batch.points).mean
     for channels in ("luminance", "joint"):
-        result = rf.align(colour, method="rasl", frame=batch.frame, init=batch.start, channels=channels)
-        assert result.low_rank.shape == result.sparse.shape == result.aligned.shape == (12, 45, 42, 3)
+        result = rf.align(
+            colour, method="rasl", frame=batch.frame, init=batch.start, channels=channels
+        )
+        assert (
+            result.low_rank.shape == result.sparse.shape == result.aligned.shape == (12, 45, 42, 3)
+        )
         seen = result.valid
-        np.testing.assert_allclose((result.low_rank + result.sparse)[seen], result.aligned[seen], atol=0.05)
+        np.testing.assert_allclose(
+            (result.low_rank + result.sparse)[seen], result.aligned[seen], atol=0.05
+        )
         assert 100 < np.nanmax(result.low_rank) < 300  # in the caller's units
         ratio = np.nanmedian(result.low_rank[..., 2] / result.low_rank[..., 0])
         assert ratio == pytest.approx(0.6, abs=0.02)
         assert alignment_error(result.transforms, batch.truth, batch.points).mean < 0.4 * before
-        if channels == "luminance":  # a tint only scales the luminance, so the transforms are those of the grey batch
+        if (
+            channels == "luminance"
+        ):  # a tint only scales the luminance, so the transforms are those of the grey batch
             assert alignment_error(result.transforms, grey.transforms, batch.points).max < 0.1

@@ -29,11 +29,18 @@ def case(name):
     settings = reference["settings"]
     data = read_rasl(DATA / "rasl" / name)
     canonical = np.array(settings["canonical_points_xy_1based"]).T - 1
-    return reference, data, rf.Points(canonical, data.points), rf.Frame(*settings["canonical_size_hw"])
+    return (
+        reference,
+        data,
+        rf.Points(canonical, data.points),
+        rf.Frame(*settings["canonical_size_hw"]),
+    )
 
 
 @pytest.mark.parametrize(("name", "tol"), list(zip(SETS, [1e-3, 1e-3, 1e-6], strict=True)))
-def test_the_published_discretisation_gives_the_published_objective_after_every_outer_iteration(name, tol):
+def test_the_published_discretisation_gives_the_published_objective_after_every_outer_iteration(
+    name, tol
+):
     reference, data, points, frame = case(name)
     family = rf.FAMILIES[reference["settings"]["family"]]
     start = points.transforms(family)
@@ -50,7 +57,9 @@ def test_the_published_discretisation_gives_the_published_objective_after_every_
         )
     assert [o.inner_iterations for o in run.outer] == reference["inner_each"]
     assert run.outer[-1].rank == reference["rank"]
-    np.testing.assert_allclose([o.objective for o in run.outer], reference["objective"], rtol=0, atol=tol)
+    np.testing.assert_allclose(
+        [o.objective for o in run.outer], reference["objective"], rtol=0, atol=tol
+    )
     published = np.array(reference["transforms_0based_rows"]).reshape(-1, 3, 3)
     assert np.abs(run.motion.transforms - published).max() < 1e-4  # as many digits as were printed
 
@@ -73,7 +82,10 @@ def test_the_product_reaches_the_objective_of_a_spline_prototype(name, bound):
     trace = result.trace.outer
     assert trace["objective"][-1] <= bound
     # and the table in the docs says so
-    cells = [cell.strip() for cell in next(row for row in PRODUCT_TABLE if f"| {name} " in row).split("|")[2:-1]]
+    cells = [
+        cell.strip()
+        for cell in next(row for row in PRODUCT_TABLE if f"| {name} " in row).split("|")[2:-1]
+    ]
     # (rounding may differ between machines, and twenty outer iterations magnify it)
     assert int(cells[0]) == pytest.approx(len(trace["objective"]), abs=2)
     assert int(cells[1]) == pytest.approx(trace["inner_iterations"].sum(), rel=0.1)

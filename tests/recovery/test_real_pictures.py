@@ -18,7 +18,9 @@ from rankfold.io import open_pictures
 
 ROOT = Path(__file__).resolve().parents[2]
 COMMANDS = re.findall(
-    r"^\$ (rankfold .* data/.*)$", (ROOT / "docs" / "formats.md").read_text(encoding="utf-8"), re.MULTILINE
+    r"^\$ (rankfold .* data/.*)$",
+    (ROOT / "docs" / "formats.md").read_text(encoding="utf-8"),
+    re.MULTILINE,
 )
 
 
@@ -62,7 +64,17 @@ def test_a_sixteen_bit_stack_comes_back_registered_with_its_bits(kind, tmp_path,
         tifffile.imwrite("field.tif", frames, photometric="minisblack", metadata={"axes": "TYX"})
     else:
         pytest.importorskip("zarr").create_array("field.zarr", data=frames)
-    words = ["align", f"field.{kind}", "-t", "translation", "--frame", "50x60", "-o", "run", "--no-report"]
+    words = [
+        "align",
+        f"field.{kind}",
+        "-t",
+        "translation",
+        "--frame",
+        "50x60",
+        "-o",
+        "run",
+        "--no-report",
+    ]
     outcome = CliRunner().invoke(app, words)
     assert outcome.exit_code == 0, outcome.output
     back = open_pictures(f"run/aligned.{kind}")

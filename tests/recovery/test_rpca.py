@@ -31,7 +31,9 @@ def test_nan_is_missing_and_is_filled_in():
     truth = low_rank_plus_sparse(80, 300, 3, 0.03, 0)
     hidden = np.random.default_rng(0).random(truth.data.shape) < 0.3
     result = rf.decompose(np.where(hidden, np.nan, truth.data))
-    error = np.linalg.norm((result.low_rank - truth.low_rank)[hidden]) / np.linalg.norm(truth.low_rank[hidden])
+    error = np.linalg.norm((result.low_rank - truth.low_rank)[hidden]) / np.linalg.norm(
+        truth.low_rank[hidden]
+    )
     assert error < 1e-4
     assert (result.sparse[hidden] == 0).all()
 
@@ -59,7 +61,9 @@ def test_the_unit_does_not_matter(factor):
     truth = low_rank_plus_sparse(40, 100, 3, 0.05, 0)
     result = rf.decompose(factor * truth.data)
     assert result.rank == 3
-    assert np.linalg.norm(result.low_rank / factor - truth.low_rank) < 1e-5 * np.linalg.norm(truth.low_rank)
+    assert np.linalg.norm(result.low_rank / factor - truth.low_rank) < 1e-5 * np.linalg.norm(
+        truth.low_rank
+    )
 
 
 def test_a_stack_of_pictures_keeps_its_shape():

@@ -36,8 +36,16 @@ PICTURES = np.random.default_rng(0).random((4, 20, 20))
         (PICTURES[:1], {}, "only one image was given"),
         ([PICTURES[0], np.full((20, 20), 3)], {}, "image 1 is constant"),
         ([PICTURES[0], np.full((20, 20), np.nan)], {}, "image 1 is NaN everywhere"),
-        (PICTURES, {"frame": (60, 60)}, "only 11% of the 60x60 frame lies inside any of the pictures"),
-        (PICTURES, {"init": np.full((4, 3, 3), np.nan)}, "the start transform of image 0 is not finite"),
+        (
+            PICTURES,
+            {"frame": (60, 60)},
+            "only 11% of the 60x60 frame lies inside any of the pictures",
+        ),
+        (
+            PICTURES,
+            {"init": np.full((4, 3, 3), np.nan)},
+            "the start transform of image 0 is not finite",
+        ),
         (PICTURES, {"init": np.zeros((4, 3, 3))}, "not invertible"),
         (PICTURES, {"init": np.eye(3)}, r"init has shape \(3, 3\); 4 images need \(4, 3, 3\)"),
         (PICTURES, {"init": "middle"}, "unknown init 'middle'"),
@@ -55,13 +63,21 @@ PICTURES = np.random.default_rng(0).random((4, 20, 20))
         (PICTURES, {"gauge": None}, "unknown gauge None"),
         (PICTURES, {"gauge": 1.5}, "unknown gauge 1.5"),
         (None, {}, "images is a NoneType; pass a list of arrays"),
-        (PICTURES, {"projector": "isomap"}, "unknown projector 'isomap'; choose one of regression, average"),
+        (
+            PICTURES,
+            {"projector": "isomap"},
+            "unknown projector 'isomap'; choose one of regression, average",
+        ),
         (PICTURES, {"rank_surrogate": "log"}, "unknown rank_surrogate 'log'"),
         (PICTURES, {"features": "edges"}, "unknown features 'edges'"),
         (PICTURES, {"coarse": "maybe"}, "unknown coarse='maybe'"),
         (PICTURES, {"variant": "printed"}, "unknown variant 'printed'"),
         (PICTURES, {"variant": "literal"}, "needs a projector"),
-        (PICTURES, {"projector": "regression", "n_neighbors": -1}, "n_neighbors=-1 must be at least 1"),
+        (
+            PICTURES,
+            {"projector": "regression", "n_neighbors": -1},
+            "n_neighbors=-1 must be at least 1",
+        ),
         (PICTURES, {"sparsity_weight": -1.0}, "must be a positive number"),
         (PICTURES, {"n_jobs": 0}, "n_jobs=0 is not a number of threads"),
         (PICTURES, {"max_outer": 0}, "max_outer=0 must be at least 1"),
@@ -94,7 +110,9 @@ def test_the_mean_gauge_keeps_the_mean_and_a_frame_can_be_held(heads):
     free = rf.align(heads.images, method="rasl", frame=heads.frame, init=heads.start, gauge="none")
     held = rf.align(heads.images, method="rasl", frame=heads.frame, init=heads.start, gauge=2)
     np.testing.assert_allclose(held.transforms[2], heads.start[2], atol=1e-9)
-    centred = rf.align(heads.images, method="rasl", frame=heads.frame, init=heads.start, gauge="mean")
+    centred = rf.align(
+        heads.images, method="rasl", frame=heads.frame, init=heads.start, gauge="mean"
+    )
     family, centre, corners = rf.FAMILIES["similarity"], heads.frame.centre, heads.frame.corners
 
     def drift(result):
@@ -105,12 +123,16 @@ def test_the_mean_gauge_keeps_the_mean_and_a_frame_can_be_held(heads):
     assert drift(free) > 5 * drift(centred)
     # holding one image or the mean differs by a common motion only, up to the stop rule
     relative = inverse(centred.transforms) @ held.transforms
-    assert displacements(np.stack([mean(relative, family, centre)] * 8), relative, corners).max() < 0.5
+    assert (
+        displacements(np.stack([mean(relative, family, centre)] * 8), relative, corners).max() < 0.5
+    )
 
 
 def test_observers_see_both_loops_and_can_stop(heads):
     seen = []
-    result = rf.align(heads.images, method="rasl", frame=heads.frame, init=heads.start, observe=seen.append)
+    result = rf.align(
+        heads.images, method="rasl", frame=heads.frame, init=heads.start, observe=seen.append
+    )
     outer = [r for r in seen if isinstance(r, rf.OuterRecord)]
     inner = [r for r in seen if isinstance(r, rf.InnerRecord)]
     assert len(outer) == len(result.trace.outer["objective"])
@@ -138,7 +160,8 @@ def test_what_an_observer_does_to_a_record_stays_there(heads):
             record.transforms[...] = 0
 
     np.testing.assert_array_equal(
-        rf.align(heads.images, observe=scribble, **words).transforms, rf.align(heads.images, **words).transforms
+        rf.align(heads.images, observe=scribble, **words).transforms,
+        rf.align(heads.images, **words).transforms,
     )
 
 
@@ -157,7 +180,11 @@ def test_an_observer_with_a_budget_still_gets_a_whole_result(heads):
     assert result.rank > 1
     # stopped in the last decomposition itself, the parts still add up
     parts = rf.align(
-        heads.images, method="rpca", frame=heads.frame, init=heads.start, observe=lambda r: r.iteration == 9
+        heads.images,
+        method="rpca",
+        frame=heads.frame,
+        init=heads.start,
+        observe=lambda r: r.iteration == 9,
     )
     assert parts.status is rf.Status.STOPPED
     assert parts.stop_rule == "observer"
@@ -166,15 +193,24 @@ def test_an_observer_with_a_budget_still_gets_a_whole_result(heads):
 
 def test_too_few_inner_iterations_are_reported(heads):
     with pytest.warns(rf.ConvergenceWarning, match="iteration limit"):
-        result = rf.align(heads.images, method="rasl", frame=heads.frame, init=heads.start, max_inner=3)
+        result = rf.align(
+            heads.images, method="rasl", frame=heads.frame, init=heads.start, max_inner=3
+        )
     assert result.status is rf.Status.MAX_ITER
 
 
 @pytest.mark.parametrize(
-    ("factor", "dtype"), [(1e200, np.float64), (1e-200, np.float64), (1e30, np.float32), (1e-30, np.float32)]
+    ("factor", "dtype"),
+    [(1e200, np.float64), (1e-200, np.float64), (1e30, np.float32), (1e-30, np.float32)],
 )
 def test_the_unit_of_the_pictures_does_not_matter(heads, factor, dtype):
-    options = {"method": "rasl", "frame": heads.frame, "init": heads.start, "dtype": dtype, "outer_tol": 0.2}
+    options = {
+        "method": "rasl",
+        "frame": heads.frame,
+        "init": heads.start,
+        "dtype": dtype,
+        "outer_tol": 0.2,
+    }
     one = rf.align(heads.images, **options)
     other = rf.align([factor * np.asarray(image) for image in heads.images], **options)
     np.testing.assert_allclose(other.transforms, one.transforms, atol=2e-3)
@@ -191,7 +227,9 @@ def test_pictures_without_luminance_contrast_ask_for_all_channels():
 
 def test_a_run_that_does_not_converge_warns_once_or_raises_when_strict(heads):
     options = {"frame": heads.frame, "init": heads.start, "max_outer": 1, "outer_tol": 0}
-    with pytest.warns(rf.ConvergenceWarning, match="align: stopped at the iteration limit") as caught:
+    with pytest.warns(
+        rf.ConvergenceWarning, match="align: stopped at the iteration limit"
+    ) as caught:
         result = rf.align(heads.images, method="rasl", **options)
     assert len(caught) == 1
     assert result.status is rf.Status.MAX_ITER
@@ -203,7 +241,9 @@ def test_a_run_that_does_not_converge_warns_once_or_raises_when_strict(heads):
 
 def test_stop_rules_are_named(heads):
     options = {"frame": heads.frame, "init": heads.start}
-    assert rf.align(heads.images, method="rasl", **options, outer_tol=10).stop_rule == "displacement"
+    assert (
+        rf.align(heads.images, method="rasl", **options, outer_tol=10).stop_rule == "displacement"
+    )
     assert rf.align(heads.images, method="rasl", **options, outer_tol=0).stop_rule == "objective"
 
 
@@ -225,7 +265,10 @@ def test_masked_pixels_do_not_matter(heads):
         mask[30 + 3 * k : 45 + 3 * k, 40:55] = False
         image[~mask] = 7.0 * (k % 3)
     options = {"frame": heads.frame, "init": heads.start, "masks": masks}
-    one, two = rf.align(heads.images, method="rasl", **options), rf.align(wild, method="rasl", **options)
+    one, two = (
+        rf.align(heads.images, method="rasl", **options),
+        rf.align(wild, method="rasl", **options),
+    )
     # the anti-aliasing blur and the spline see the mask, so not even the last digits depend on what is under it
     np.testing.assert_array_equal(one.transforms, two.transforms)
     np.testing.assert_array_equal(one.low_rank, two.low_rank)
@@ -235,14 +278,18 @@ def test_masked_pixels_do_not_matter(heads):
 
 
 def test_images_of_different_sizes_and_types_are_one_batch(heads):
-    images = [np.pad(image, ((k, 0), (0, 2 * k)), mode="edge") for k, image in enumerate(heads.images)]
+    images = [
+        np.pad(image, ((k, 0), (0, 2 * k)), mode="edge") for k, image in enumerate(heads.images)
+    ]
     start = np.stack([shift(np.array([0.0, k])) @ T for k, T in enumerate(heads.start)])
     images[3] = (images[3] * 65535).astype(np.uint16)
     result = rf.align(images, method="rasl", frame=heads.frame, init=start)
     same = rf.align(heads.images, method="rasl", frame=heads.frame, init=heads.start)
     assert result.low_rank[3].max() > 10_000  # in its own units
     np.testing.assert_allclose(
-        result.transforms, np.stack([shift(np.array([0.0, k])) @ T for k, T in enumerate(same.transforms)]), atol=0.02
+        result.transforms,
+        np.stack([shift(np.array([0.0, k])) @ T for k, T in enumerate(same.transforms)]),
+        atol=0.02,
     )
 
 
@@ -250,13 +297,18 @@ def test_the_default_frame_and_start_cover_the_pictures(heads):
     result = rf.align(heads.images[:4], method="rasl", max_outer=2, outer_tol=10)
     assert result.frame.shape == heads.images[0].shape
     np.testing.assert_allclose(result.start, np.tile(np.eye(3), (4, 1, 1)), atol=1e-12)
-    assert rf.align(heads.images[:4], method="rasl", init="identity", outer_tol=10).frame.shape == heads.images[0].shape
+    assert (
+        rf.align(heads.images[:4], method="rasl", init="identity", outer_tol=10).frame.shape
+        == heads.images[0].shape
+    )
 
 
 def test_quick_steps_end_where_exact_ones_do():
     heads = rendered_heads(30, seed=0)
     exact, quick = (
-        rf.align(heads.images, method="rasl", frame=heads.frame, init=heads.start, schedule=schedule)
+        rf.align(
+            heads.images, method="rasl", frame=heads.frame, init=heads.start, schedule=schedule
+        )
         for schedule in ("balanced", "quick")
     )
     assert quick.objective < 1.001 * exact.objective
@@ -266,12 +318,20 @@ def test_quick_steps_end_where_exact_ones_do():
 
 def test_quick_steps_are_loose_at_first_and_judged_by_those_that_are_not():
     heads = rendered_heads(n=30, seed=0)
-    words = {"method": "rasl", "frame": heads.frame, "init": heads.start, "outer_tol": 0.0, "schedule": "quick"}
+    words = {
+        "method": "rasl",
+        "frame": heads.frame,
+        "init": heads.start,
+        "outer_tol": 0.0,
+        "schedule": "quick",
+    }
     trace = rf.align(heads.images, **words).trace
     objectives = trace.outer["objective"]
     last = dict(zip(trace.inner["outer"], trace.inner["primal_residual"], strict=True))
     ends = np.array([last[k] for k in range(len(objectives))])
-    slow = np.flatnonzero(objectives[:-1] - objectives[1:] < QUICK_FALL * objectives[1:])[0] + 2  # from here on exact
+    slow = (
+        np.flatnonzero(objectives[:-1] - objectives[1:] < QUICK_FALL * objectives[1:])[0] + 2
+    )  # from here on exact
     assert 1 < slow <= len(objectives) - 3
     assert (ends[:slow] <= QUICK_START).all()
     assert (ends[:slow] > QUICK_STEP).any()
@@ -285,7 +345,9 @@ def test_quick_steps_from_the_right_place_end_with_one_of_all_digits(limit, loos
     heads = rendered_heads(n=20, rotation=0.0, translation=0.0, seed=0)
     words = {"frame": heads.frame, "init": heads.truth, "outer_tol": 1.0, "max_outer": limit}
     result = rf.align(heads.images, "rasl", schedule="quick", strict=True, **words)
-    last = dict(zip(result.trace.inner["outer"], result.trace.inner["primal_residual"], strict=True))
+    last = dict(
+        zip(result.trace.inner["outer"], result.trace.inner["primal_residual"], strict=True)
+    )
     assert len(result.trace.outer["objective"]) == loose + 1
     assert (last[0] > QUICK_STEP) == bool(loose)
     assert last[loose] <= QUICK_STEP
@@ -305,12 +367,17 @@ def test_quick_steps_are_for_rasl_alone_and_single_precision_stays_single(heads,
     words = {"frame": heads.frame, "init": heads.start, "max_outer": 2}
     rf.align(heads.images, "rasl", schedule="quick", **words)
     assert seen == [(np.float32, False), (np.float32, True)]
-    for method, schedule, dtype in (("meadmm", "quick", np.float64), ("rasl", "balanced", np.float32)):
+    for method, schedule, dtype in (
+        ("meadmm", "quick", np.float64),
+        ("rasl", "balanced", np.float32),
+    ):
         seen.clear()
         rf.align(heads.images, method, schedule=schedule, dtype=dtype, **words)
         assert set(seen) == {(np.dtype(dtype), False)}
 
 
 def test_an_unknown_schedule_is_refused(heads):
-    with pytest.raises(rf.InputError, match="unknown schedule 'fast'; choose one of balanced, quick"):
+    with pytest.raises(
+        rf.InputError, match="unknown schedule 'fast'; choose one of balanced, quick"
+    ):
         rf.align(heads.images, schedule="fast")

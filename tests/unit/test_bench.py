@@ -63,11 +63,21 @@ class TestCommand:
         out, shown = trial
         records = json.loads((out / "bench.json").read_text(encoding="utf-8"))
         assert list(records) == list(bench.CASES)
-        assert all(record["rows"] and record["machine"]["cores"] and record["when"] for record in records.values())
+        assert all(
+            record["rows"] and record["machine"]["cores"] and record["when"]
+            for record in records.values()
+        )
         text = (out / "docs" / "performance.md").read_text(encoding="utf-8")
         assert text == (out / "performance.md").read_text(encoding="utf-8")
         assert "says nothing about speed" in text
-        for title in ("## Bars", "## Robust PCA", "## RASL", "## Growth", "## Start", "## Measured on"):
+        for title in (
+            "## Bars",
+            "## Robust PCA",
+            "## RASL",
+            "## Growth",
+            "## Start",
+            "## Measured on",
+        ):
             assert f"\n{title}\n" in text
         for target in re.findall(r"\]\((.+?)\)", text):
             assert (out / "docs" / target).stat().st_size > 1000
@@ -95,11 +105,16 @@ class TestCommand:
         assert "RANKFOLD_DATA" in said
         assert "not a folder" in run("--data", tmp_path / "no", "-o", tmp_path, code=1).output
         assert "--quick" in run("start", "-o", trial[0], code=1).output
-        empty = run("rpca", "--data", tmp_path, "-o", tmp_path / "out", "--repeats", 1, code=1).output
+        empty = run(
+            "rpca", "--data", tmp_path, "-o", tmp_path / "out", "--repeats", 1, code=1
+        ).output
         assert "demo.avi is missing" in " ".join(empty.split())
         assert list(tmp_path.iterdir()) == []
         python = tmp_path / "python"
-        assert "--peers" in run("rpca", "--data", tmp_path, "-o", tmp_path, "--peers", python, code=1).output
+        assert (
+            "--peers"
+            in run("rpca", "--data", tmp_path, "-o", tmp_path, "--peers", python, code=1).output
+        )
 
     def test_the_functions_of_the_profile_are_there(self):
         for path in declared()["profile"]["parts"]:
@@ -114,7 +129,12 @@ class TestProcess:
         script = tmp_path / "fake.py"
         script.write_text(FAKE, encoding="utf-8")
         outcome = run_worker("any", {"matrix": self.X}, {"tol": 1}, threads=1, script=script)
-        assert outcome.figures == {"state": "measured", "seconds": [0.25] * 3, "median": 0.25, "memory": 12.5}
+        assert outcome.figures == {
+            "state": "measured",
+            "seconds": [0.25] * 3,
+            "median": 0.25,
+            "memory": 12.5,
+        }
         np.testing.assert_array_equal(outcome.found["sparse"], 2 * self.X)
 
     def test_one_that_fails_is_a_row_and_not_an_error(self, tmp_path):
@@ -125,7 +145,11 @@ class TestProcess:
         assert outcome.figures["median"] is None
 
     def test_the_worker_itself(self, tmp_path, monkeypatch):
-        monkeypatch.setitem(worker.CALLS, "twice", lambda given, options: lambda: {"sparse": options["k"] * given["x"]})
+        monkeypatch.setitem(
+            worker.CALLS,
+            "twice",
+            lambda given, options: lambda: {"sparse": options["k"] * given["x"]},
+        )
         source, target = tmp_path / "input.npz", tmp_path / "output.npz"
         np.savez(source, options=np.array(json.dumps({"k": 2, "budget": 60})), x=self.X)
         worker.main("twice", str(source), str(target), "4")
@@ -204,7 +228,8 @@ class TestToolbox:
         monkeypatch.setattr(worker, "PATIENCE", 0.0)
         (toolbox / "tools").mkdir(parents=True)
         (toolbox / "go.m").write_text(
-            "name = 'Al_Gore' ;\nraslpara.DISPLAY = 1 ; % Gr\xf6\xdfe\nrasl_plot(d)\n", encoding="latin-1"
+            "name = 'Al_Gore' ;\nraslpara.DISPLAY = 1 ; % Gr\xf6\xdfe\nrasl_plot(d)\n",
+            encoding="latin-1",
         )
         for name in ("vec.m", "pos.m"):
             (toolbox / "tools" / name).touch()
@@ -214,15 +239,26 @@ class TestToolbox:
 
     def measured(self, toolbox, data, name="Al_Gore"):
         setting = Setting(data, 2, quick=False, octave_rasl=toolbox)
-        run = [task for label, task in alignment.tasks(setting) if label == f"round 2: {name}, {TOOLBOX}"]
+        run = [
+            task
+            for label, task in alignment.tasks(setting)
+            if label == f"round 2: {name}, {TOOLBOX}"
+        ]
         return run[0]()[0]
 
     def test_its_own_script_clock_and_objective(self, folders):
         before = {path: path.read_bytes() for path in folders[0].rglob("*.m")}
         row = self.measured(*folders)
-        assert (row["state"], row["median"], row["outer"], row["objective"]) == ("measured", 35.93, 6, 16.1517)
+        assert (row["state"], row["median"], row["outer"], row["objective"]) == (
+            "measured",
+            35.93,
+            6,
+            16.1517,
+        )
         assert row["version"] == "9.2.0 with OpenBLAS 0.3.21"
-        assert {path: path.read_bytes() for path in folders[0].rglob("*") if path.is_file()} == before
+        assert {
+            path: path.read_bytes() for path in folders[0].rglob("*") if path.is_file()
+        } == before
 
     def test_rounds_are_put_together_and_paired(self, folders):
         rows = [{**self.measured(*folders), "median": seconds} for seconds in (30.0, 40.0)]
@@ -231,7 +267,10 @@ class TestToolbox:
         assert ratio(row, {"seconds": [1.0, 2.0], "median": 1.5}) == 25.0
         ours = rasl("rankfold quick", 2.0, 16.0, ours=True)
         records = {"rasl": {"rows": [ours, row], "quick": False, "repeats": 2, **WHEN}}
-        assert judged(f"Al_Gore, one thread: x faster than {TOOLBOX}", rasl=[ours, row]).verdict == "missed"
+        assert (
+            judged(f"Al_Gore, one thread: x faster than {TOOLBOX}", rasl=[ours, row]).verdict
+            == "missed"
+        )
         assert "its own clock" in page(records)
         assert "not from this run" not in page(records)
         assert f"{TOOLBOX} 9.2.0 with OpenBLAS 0.3.21" in page(records).rpartition("Measured on")[2]
@@ -258,7 +297,9 @@ class TestToolbox:
         with pytest.raises(rf.InputError, match="no octave on the PATH"):
             self.measured(toolbox, data)
 
-    @pytest.mark.parametrize("second", [Outcome("measured", (4.0,)), Outcome("given up after 240 s")])
+    @pytest.mark.parametrize(
+        "second", [Outcome("measured", (4.0,)), Outcome("given up after 240 s")]
+    )
     def test_of_disturbed_runs_the_shortest_is_taken(self, folders, monkeypatch, second):
         monkeypatch.setattr(worker, "pulse", lambda: 9.0)
         runs = iter([Outcome("measured", (5.0,)), second])
@@ -268,7 +309,9 @@ class TestToolbox:
         assert next(runs, None) is None
 
 
-@pytest.mark.skipif(shutil.which("octave-cli") is None, reason="needs octave-cli and its image package")
+@pytest.mark.skipif(
+    shutil.which("octave-cli") is None, reason="needs octave-cli and its image package"
+)
 def test_what_octave_is_given_samples_as_the_published_code(tmp_path):
     """Bicubic convolution, zero outside, with the grid partly beyond every edge."""
     rng = np.random.default_rng(0)
@@ -283,19 +326,37 @@ def test_what_octave_is_given_samples_as_the_published_code(tmp_path):
     dlmwrite('warped.txt', I, 'precision', '%.17g', 'delimiter', ' ')"""
     for shim in OURS.iterdir():
         shutil.copy(str(shim), tmp_path)
-    subprocess.run(["octave-cli", "--no-init-file", "--eval", words], cwd=tmp_path, check=True, capture_output=True)
+    subprocess.run(
+        ["octave-cli", "--no-init-file", "--eval", words],
+        cwd=tmp_path,
+        check=True,
+        capture_output=True,
+    )
     expected = published_rasl.keys([picture], points)[0]
     assert (expected == 0).sum() > 10
     np.testing.assert_allclose(np.loadtxt(tmp_path / "warped.txt").ravel(), expected, atol=1e-12)
 
 
 def rpca(name, seconds, objective, ours=False):
-    row = {"matrix": "video", "shape": [51, 2304], "implementation": name, "ours": ours, "threads": 1}
+    row = {
+        "matrix": "video",
+        "shape": [51, 2304],
+        "implementation": name,
+        "ours": ours,
+        "threads": 1,
+    }
     return {**row, "state": "measured", "median": seconds, "memory": 100.0, "objective": objective}
 
 
 def rasl(name, seconds, objective=None, state="measured", ours=False):
-    row = {"set": "Al_Gore", "implementation": name, "ours": ours, "threads": 1, "state": state, "median": seconds}
+    row = {
+        "set": "Al_Gore",
+        "implementation": name,
+        "ours": ours,
+        "threads": 1,
+        "state": state,
+        "median": seconds,
+    }
     return row if objective is None else {**row, "objective": objective}
 
 
@@ -314,7 +375,11 @@ class TestVerdicts:
         assert judged("faces, one", rpca=slow).verdict == "not measured"
 
     def test_a_peer_with_a_worse_objective_does_not_count(self):
-        rows = [rpca("rankfold quick", 0.1, 10.0, ours=True), rpca("hasty", 0.01, 10.01), rpca("pyrpca", 0.6, 10.0005)]
+        rows = [
+            rpca("rankfold quick", 0.1, 10.0, ours=True),
+            rpca("hasty", 0.01, 10.01),
+            rpca("pyrpca", 0.6, 10.0005),
+        ]
         assert judged("video, one", rpca=rows).measured.startswith("6.0 (pyrpca")
         assert judged("video, one", rpca=rows[:2]).verdict == "not measured"
         assert "| no: gap |" in page({"rpca": {"rows": rows, "quick": False, "repeats": 1, **WHEN}})
@@ -326,7 +391,9 @@ class TestVerdicts:
         assert judged("video, one", rpca=rows).measured.startswith("2.0 ")
 
     def test_an_alignment_that_ends_worse_does_not_count(self):
-        before = next(one["before"] for one in declared()["rasl"]["sets"] if one["name"] == "Al_Gore")
+        before = next(
+            one["before"] for one in declared()["rasl"]["sets"] if one["name"] == "Al_Gore"
+        )
         peer = rasl("rasl (PyPI)", 10.0, 3.0)
         good = [rasl("rankfold quick", 1.0, before, ours=True), peer]
         assert judged("Al_Gore, one thread: x faster than rasl", rasl=good).verdict == "reached"
@@ -337,24 +404,35 @@ class TestVerdicts:
         rows = [rasl("rankfold quick", 2.0, 16.0, ours=True), rasl(TOOLBOX, 36.9, state="stated")]
         what = f"Al_Gore, one thread: x faster than {TOOLBOX}"
         assert judged(what, rasl=rows).verdict == "not measured"
-        verdict = judged(what, rasl=[*rows, rasl("rasl (PyPI)", 46.0)])  # half as fast as where it was stated
+        verdict = judged(
+            what, rasl=[*rows, rasl("rasl (PyPI)", 46.0)]
+        )  # half as fast as where it was stated
         assert verdict.verdict == "reached, by stated times"
         assert verdict.measured.startswith("36.9 (stated 1.60 x")
         assert "not measured in this run" in verdict.measured
-        assert judged(what, rasl=[*rows, rasl("rasl (PyPI)", 20.0)]).verdict == "missed, by stated times"
+        assert (
+            judged(what, rasl=[*rows, rasl("rasl (PyPI)", 20.0)]).verdict
+            == "missed, by stated times"
+        )
         peer = judged(
-            "Al_Gore, one thread: x faster than rasl", rasl=[*rows, rasl("rasl (PyPI)", None, state="not installed")]
+            "Al_Gore, one thread: x faster than rasl",
+            rasl=[*rows, rasl("rasl (PyPI)", None, state="not installed")],
         )
         assert (peer.measured, peer.verdict) == ("not installed", "not measured")
 
     def test_growth_and_threads(self):
-        linear = [{"axis": "pixels", "pixels": m, "images": 9, "seconds": m * 1e-6} for m in (100, 1000, 10000)]
+        linear = [
+            {"axis": "pixels", "pixels": m, "images": 9, "seconds": m * 1e-6}
+            for m in (100, 1000, 10000)
+        ]
         assert exponent(linear, "pixels") == pytest.approx(1)
         assert judged("growth", growth=linear).verdict == "reached"
         square = [{**row, "seconds": row["seconds"] ** 2} for row in linear]
         assert judged("growth", growth=square).verdict == "missed"
         floor = {"kind": "floor", "matrix": "large", "shape": [2, 3], "floor": 1.0, "ratio": 1.5}
-        rows = [{**floor, "threads": k, "ours": 3.0 / k, "rounds": [3.0, 9.0, 3.0 * k]} for k in (1, 2)]
+        rows = [
+            {**floor, "threads": k, "ours": 3.0 / k, "rounds": [3.0, 9.0, 3.0 * k]} for k in (1, 2)
+        ]
         assert judged("all threads over one", iteration=rows).verdict == "missed"
         assert judged("all threads over one", iteration=rows[:1]).verdict == "not measured"
 
@@ -379,11 +457,16 @@ class TestRounds:
         assert (one["median"], one["seconds"]) == (2.0, [1.0, 9.0, 2.0])
         assert ratio(other, one) == 2
         assert ratio(other, {"median": 4.0}) == 1
-        late = [{**row, "median": row["median"] * (10 if k == 3 else 1)} for k, row in enumerate(rows)]
+        late = [
+            {**row, "median": row["median"] * (10 if k == 3 else 1)} for k, row in enumerate(rows)
+        ]
         assert ratio(*reversed(merged(late))) == 2  # busy in one round of three
 
     def test_sizes_are_put_together_and_failures_stay(self):
-        sizes = [{"axis": "pixels", "images": 2, "pixels": m, "state": "measured", "seconds": s} for m, s in SIZES]
+        sizes = [
+            {"axis": "pixels", "images": 2, "pixels": m, "state": "measured", "seconds": s}
+            for m, s in SIZES
+        ]
         assert [row["seconds"] for row in merged(sizes)] == [2.0, 5.0]
         bad = {**rpca("a", None, 1.0), "state": "failed"}
         assert merged([rpca("a", 1.0, 1.0), bad])[0]["state"] == "failed"

@@ -56,7 +56,9 @@ class TestEveryCommand:
         outcome = run(name, "--help")
         assert f"Example: rankfold {name}" in outcome.output
         assert len(outcome.output.split("Example:")[0].split("Usage:")[1]) > 60
-        assert f"## rankfold {name}\n" in (ROOT / "docs" / "commands.md").read_text(encoding="utf-8")
+        assert f"## rankfold {name}\n" in (ROOT / "docs" / "commands.md").read_text(
+            encoding="utf-8"
+        )
 
     @pytest.mark.parametrize("name", COMMANDS)
     def test_speaks_json_and_can_be_quiet(self, name):
@@ -90,7 +92,9 @@ class TestTables:
         assert len(list((folder / "views").glob("*.png"))) == 6
         run("datasets", "textures", "-o", "views", code=1)
         run("datasets", "usps", "-o", "x", code=2)
-        assert "-o FOLDER" in " ".join(run("datasets", "textures", code=2).output.replace("│", " ").split())
+        assert "-o FOLDER" in " ".join(
+            run("datasets", "textures", code=2).output.replace("│", " ").split()
+        )
 
 
 class TestDemo:
@@ -110,25 +114,54 @@ class TestAlign:
         assert "6 of 6 pictures found their place" in outcome.stdout
         assert "frame 68x68" in outcome.stderr
         names = {p.name for p in (folder / "run").iterdir()}
-        files = {"config.toml", "result.json", "arrays.npz", "trace.jsonl", "inputs.npz", "report.html"}
+        files = {
+            "config.toml",
+            "result.json",
+            "arrays.npz",
+            "trace.jsonl",
+            "inputs.npz",
+            "report.html",
+        }
         assert names == files | {"aligned", "low_rank", "error"}
-        assert sorted(p.name for p in (folder / "run" / "low_rank").iterdir()) == [f"{k:03d}.png" for k in range(6)]
+        assert sorted(p.name for p in (folder / "run" / "low_rank").iterdir()) == [
+            f"{k:03d}.png" for k in range(6)
+        ]
         result = rf.load("run")
         written = open_pictures("run/low_rank").stack()
-        np.testing.assert_allclose(written.sources[2], np.clip(result.low_rank[2] / 255, 0, 1), atol=0.51 / 255)
-        lines = [json.loads(line) for line in (folder / "run" / "trace.jsonl").read_text().splitlines()]
-        assert sum(line["level"] == "outer" for line in lines) == len(result.trace.outer["objective"])
-        assert sum(line["level"] == "inner" for line in lines) == len(result.trace.inner["objective"])
+        np.testing.assert_allclose(
+            written.sources[2], np.clip(result.low_rank[2] / 255, 0, 1), atol=0.51 / 255
+        )
+        lines = [
+            json.loads(line) for line in (folder / "run" / "trace.jsonl").read_text().splitlines()
+        ]
+        assert sum(line["level"] == "outer" for line in lines) == len(
+            result.trace.outer["objective"]
+        )
+        assert sum(line["level"] == "inner" for line in lines) == len(
+            result.trace.inner["objective"]
+        )
 
     def test_the_recorded_command_gives_the_same_bits(self, folder):
-        run("align", "views", "--out", "run", "--frame", "40x40", "--no-report", "--no-pictures", *QUICK)
+        run(
+            "align",
+            "views",
+            "--out",
+            "run",
+            "--frame",
+            "40x40",
+            "--no-report",
+            "--no-pictures",
+            *QUICK,
+        )
         command = tomllib.loads((folder / "run" / "config.toml").read_text())["command"]
         words = shlex.split(command)
         assert words[:3] == ["rankfold", "align", "views"]
         words[words.index("run")] = "again"
         run(*words[1:])
         for part in ("transforms", "low_rank", "sparse"):
-            np.testing.assert_array_equal(getattr(rf.load("run"), part), getattr(rf.load("again"), part))
+            np.testing.assert_array_equal(
+                getattr(rf.load("run"), part), getattr(rf.load("again"), part)
+            )
 
     def test_json_and_quiet(self, folder):
         outcome = run("align", "views", "-o", "a", "--json", "--no-report", *QUICK)
@@ -160,14 +193,30 @@ class TestAlign:
         y, x = np.mgrid[:600, :900]
         for k in range(5):
             big[k] = (
-                0.5 + 0.4 * np.sin((x - 6 * k) / 31) * np.cos((y + 4 * k) / 23) + 0.1 * np.sin((x - 6 * k + y) / 57)
+                0.5
+                + 0.4 * np.sin((x - 6 * k) / 31) * np.cos((y + 4 * k) / 23)
+                + 0.1 * np.sin((x - 6 * k + y) / 57)
             )
         np.save("big.npy", big)
-        run("align", "big.npy", "-o", "run", "-t", "translation", "--no-report", "-m", "rasl", "--max-outer", 12)
+        run(
+            "align",
+            "big.npy",
+            "-o",
+            "run",
+            "-t",
+            "translation",
+            "--no-report",
+            "-m",
+            "rasl",
+            "--max-outer",
+            12,
+        )
         result = rf.load("run")
         assert result.frame.shape == (200, 300)
         shifts = result.transforms[:, :2, 2] - result.transforms[0, :2, 2]
-        np.testing.assert_allclose(shifts, np.arange(5)[:, None] * [6, -4], atol=0.75)  # a quarter of a frame px
+        np.testing.assert_allclose(
+            shifts, np.arange(5)[:, None] * [6, -4], atol=0.75
+        )  # a quarter of a frame px
         assert run("apply", "run", "big.npy", "--full", "-o", "full").exit_code == 0
         full = np.load("full/aligned.npy")
         assert full.shape == (5, 600, 900)
@@ -186,11 +235,26 @@ class TestAlign:
         np.testing.assert_allclose(rf.load("a").transforms, earlier.transforms, atol=1e-6)
         run("align", finished / "views", "--init", finished / "run", "-o", "b", *options)
         np.testing.assert_array_equal(rf.load("b").transforms, earlier.transforms)
-        run("align", finished / "views", "--init", finished / "run", "-o", "c", *options[2:], "--frame", "80x80")
+        run(
+            "align",
+            finished / "views",
+            "--init",
+            finished / "run",
+            "-o",
+            "c",
+            *options[2:],
+            "--frame",
+            "80x80",
+        )
         finer = rf.load("c")
-        np.testing.assert_allclose(finer.apply_points([[0.5, 0.5]]), earlier.apply_points([[0, 0]]), atol=1e-9)
+        np.testing.assert_allclose(
+            finer.apply_points([[0.5, 0.5]]), earlier.apply_points([[0, 0]]), atol=1e-9
+        )
         run("decompose", finished / "views", "-o", "d", "--no-report", "--no-pictures")
-        assert "not an alignment" in run("align", finished / "views", "--init", "d", "-o", "e", code=1).stderr
+        assert (
+            "not an alignment"
+            in run("align", finished / "views", "--init", "d", "-o", "e", code=1).stderr
+        )
 
     def test_bad_points(self, folder):
         for text, words in (
@@ -216,38 +280,56 @@ class TestApplyReportExport:
         run("apply", finished / "run", finished / "views", "-o", tmp_path / "out")
         ours = open_pictures(tmp_path / "out" / "aligned")
         result = rf.load(finished / "run")
-        for picture, aligned, valid in zip(ours.pictures(), result.aligned, result.valid, strict=True):
-            np.testing.assert_allclose(picture.values[valid], np.clip(aligned[valid], 0, 255), atol=0.51)
+        for picture, aligned, valid in zip(
+            ours.pictures(), result.aligned, result.valid, strict=True
+        ):
+            np.testing.assert_allclose(
+                picture.values[valid], np.clip(aligned[valid], 0, 255), atol=0.51
+            )
 
     def test_apply_goes_by_name(self, finished, tmp_path):
         shutil.copytree(finished / "views", tmp_path / "views")
         (tmp_path / "views" / "002.png").rename(tmp_path / "views" / "zzz.png")
-        text = run("apply", finished / "run", tmp_path / "views", "-o", tmp_path / "out", code=1).stderr
+        text = run(
+            "apply", finished / "run", tmp_path / "views", "-o", tmp_path / "out", code=1
+        ).stderr
         assert "zzz.png is not among the pictures" in text
         for k, path in enumerate(sorted((tmp_path / "views").glob("*.png"))):
             path.rename(path.with_name(f"other{k}.png"))
-        run("apply", finished / "run", tmp_path / "views", "-o", tmp_path / "out")  # all others: by order
+        run(
+            "apply", finished / "run", tmp_path / "views", "-o", tmp_path / "out"
+        )  # all others: by order
 
     def test_apply_wants_as_many_pictures(self, finished, tmp_path):
         run("datasets", "textures", "-o", tmp_path / "few", "--images", 3)
         for path in (tmp_path / "few").glob("*.png"):
             path.rename(path.with_name(f"few-{path.name}"))
-        text = run("apply", finished / "run", tmp_path / "few", "-o", tmp_path / "out", code=1).stderr
+        text = run(
+            "apply", finished / "run", tmp_path / "few", "-o", tmp_path / "out", code=1
+        ).stderr
         assert "3 pictures" in text
         assert "8 transforms" in text
         assert not (tmp_path / "out").exists()
 
     def test_report_again_elsewhere(self, finished, tmp_path):
         run("report", finished / "run", "-o", tmp_path / "page.html")
-        assert (tmp_path / "page.html").read_text() == (finished / "run" / "report.html").read_text()
+        assert (tmp_path / "page.html").read_text() == (
+            finished / "run" / "report.html"
+        ).read_text()
         assert "no result.json" in run("report", tmp_path, code=1).stderr
 
     def test_export(self, finished, tmp_path):
         run("export", finished / "run", "-o", tmp_path / "t.csv")
         assert len((tmp_path / "t.csv").read_text().splitlines()) == 9
-        assert "--overwrite" in run("export", finished / "run", "-o", tmp_path / "t.csv", code=1).stderr
+        assert (
+            "--overwrite"
+            in run("export", finished / "run", "-o", tmp_path / "t.csv", code=1).stderr
+        )
         run("export", finished / "run", "-o", tmp_path / "t.json", "--json")
-        assert ".json or .csv" in run("export", finished / "run", "-o", tmp_path / "t.xls", code=1).stderr
+        assert (
+            ".json or .csv"
+            in run("export", finished / "run", "-o", tmp_path / "t.xls", code=1).stderr
+        )
 
 
 class TestDecompose:
@@ -266,7 +348,9 @@ class TestDecompose:
 
     def test_a_plan_and_a_coarser_reading_of_much_data(self, tmp_path, monkeypatch):
         monkeypatch.chdir(tmp_path)
-        np.lib.format.open_memmap("much.npy", mode="w+", dtype=np.uint8, shape=(120, 600, 800)).flush()
+        np.lib.format.open_memmap(
+            "much.npy", mode="w+", dtype=np.uint8, shape=(120, 600, 800)
+        ).flush()
         outcome = run("decompose", "much.npy", "--plan", "--json")
         value = json.loads(outcome.stdout)
         assert value["reduction"] == 2
@@ -292,7 +376,9 @@ class TestBadInput:
         assert "left out: notes.txt" in outcome.stderr
         Path("views/liar.png").write_text("hello")
         outcome = run("align", "views", "-o", "b", *QUICK, code=1)
-        assert "liar.png is not a picture; remove it or leave it out with --skip-bad" in outcome.stderr
+        assert (
+            "liar.png is not a picture; remove it or leave it out with --skip-bad" in outcome.stderr
+        )
         run("align", "views", "-o", "b", "--skip-bad", "--no-report", "--no-pictures", *QUICK)
         assert len(rf.load("b").names) == 6
 
@@ -301,7 +387,8 @@ class TestBadInput:
         write_picture("views/cut.jpg", 255 * picture)
         Path("views/cut.jpg").write_bytes(Path("views/cut.jpg").read_bytes()[:-700])
         assert re.search(
-            r"cut\.jpg cannot be read.*--skip-bad", run("align", "views", "-o", "a", *QUICK, code=1).stderr
+            r"cut\.jpg cannot be read.*--skip-bad",
+            run("align", "views", "-o", "a", *QUICK, code=1).stderr,
         )
         assert not Path("a").exists()
         outcome = run("align", "views", "-o", "a", "--skip-bad", "--no-report", *QUICK)
@@ -311,14 +398,27 @@ class TestBadInput:
     def test_mixed_colour_and_grey(self, folder):
         write_picture("views/red.png", np.random.default_rng(0).random((68, 68, 3)) * 255)
         assert "--grey" in run("align", "views", "-o", "a", *QUICK, code=1).stderr
-        write_picture("views/red.png", np.dstack([255 * open_pictures("views").in_grey().stack().sources[0]] * 3))
+        write_picture(
+            "views/red.png",
+            np.dstack([255 * open_pictures("views").in_grey().stack().sources[0]] * 3),
+        )
         run("align", "views", "-o", "a", "--grey", "--no-report", "--no-pictures", *QUICK)
         assert rf.load("a").low_rank.shape == (7, 68, 68)
 
     def test_the_output_exists(self, folder):
         run("align", "views", "-o", "run", "--no-report", "--no-pictures", *QUICK)
         assert "run exists already" in run("align", "views", "-o", "run", *QUICK, code=1).stderr
-        run("align", "views", "-o", "run", "--overwrite", "--no-report", "--no-pictures", "-m", "rpca")
+        run(
+            "align",
+            "views",
+            "-o",
+            "run",
+            "--overwrite",
+            "--no-report",
+            "--no-pictures",
+            "-m",
+            "rpca",
+        )
         assert rf.load("run").method == "rpca"
         assert not [p for p in folder.iterdir() if p.name.startswith(".")]
 
@@ -331,7 +431,9 @@ class TestBadInput:
             Path("mine").write_text("precious")
         outcome = run("align", "views", "-o", "mine", "--overwrite", *QUICK, code=1)
         assert "mine was not written by rankfold" in outcome.stderr
-        assert (Path("mine/notes.txt") if what == "folder" else Path("mine")).read_text() == "precious"
+        assert (
+            Path("mine/notes.txt") if what == "folder" else Path("mine")
+        ).read_text() == "precious"
 
     def test_the_pictures_themselves_are_never_replaced(self, folder):
         for target in ("views", "."):
@@ -348,7 +450,10 @@ class TestBadInput:
 
     def test_the_output_cannot_be_written(self, folder, monkeypatch):
         Path("file").write_text("not a folder")
-        assert "file/run cannot be written" in run("align", "views", "-o", "file/run", *QUICK, code=1).stderr
+        assert (
+            "file/run cannot be written"
+            in run("align", "views", "-o", "file/run", *QUICK, code=1).stderr
+        )
 
     def test_the_disk_is_full(self, folder, monkeypatch):
         def full(*args, **kwargs):
@@ -366,7 +471,9 @@ class TestBadInput:
         from rankfold.io import write_pictures
 
         like = replace(source, path="x.mp4", rate=10.0)
-        write_pictures("one", source.names[:1], [next(source.pictures()).values.astype(float)], like, "video")
+        write_pictures(
+            "one", source.names[:1], [next(source.pictures()).values.astype(float)], like, "video"
+        )
         assert "only one image" in run("align", "one.mp4", "-o", "a", code=1).stderr
         assert "one picture only" in run("decompose", "one.mp4", "-o", "a", code=1).stderr
 
@@ -380,7 +487,9 @@ class TestBadInput:
             (("--channels", "both"), "unknown channels"),
             (("--rank-surrogate", "nuklear"), "did you mean nuclear"),
         ):
-            assert hint in " ".join(run("align", "views", *words, code=2).output.replace("│", " ").split())
+            assert hint in " ".join(
+                run("align", "views", *words, code=2).output.replace("│", " ").split()
+            )
 
     def test_ctrl_c_keeps_the_last_iteration_and_says_how_to_go_on(self, folder, monkeypatch):
         from rankfold.cli.progress import Watcher
@@ -396,21 +505,41 @@ class TestBadInput:
 
         monkeypatch.setattr(Watcher, "__call__", interrupting)
         outcome = run("align", "views", "-o", "run", "-m", "rasl", "--no-report", code=130)
-        assert "rankfold align views --out run-2 --method rasl --init run --no-report" in outcome.stderr
+        assert (
+            "rankfold align views --out run-2 --method rasl --init run --no-report"
+            in outcome.stderr
+        )
         result = rf.load("run")
         assert result.status is rf.Status.STOPPED
         assert len(result.trace.outer["objective"]) >= 1
         np.testing.assert_array_equal(result.transforms, result.trace.outer["transforms"][-1])
         monkeypatch.undo()
         os.chdir(folder)
-        run("align", "views", "--init", "run", "-o", "run-2", "--no-report", "--no-pictures", *QUICK)
+        run(
+            "align", "views", "--init", "run", "-o", "run-2", "--no-report", "--no-pictures", *QUICK
+        )
 
     def test_a_killed_run_leaves_no_folder(self, folder):
         code = "from rankfold.cli import app; app()"
-        words = [sys.executable, "-c", code, "align", "views", "-o", "run", "-m", "rasl", "--max-outer", "50"]
+        words = [
+            sys.executable,
+            "-c",
+            code,
+            "align",
+            "views",
+            "-o",
+            "run",
+            "-m",
+            "rasl",
+            "--max-outer",
+            "50",
+        ]
         process = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         deadline = time.monotonic() + 60
-        while not any(p.name.startswith(".run-") for p in folder.iterdir()) and time.monotonic() < deadline:
+        while (
+            not any(p.name.startswith(".run-") for p in folder.iterdir())
+            and time.monotonic() < deadline
+        ):
             time.sleep(0.01)
         process.kill()
         process.wait()
@@ -423,7 +552,12 @@ def test_the_default_folder_is_named_after_the_pictures(monkeypatch, tmp_path):
     from rankfold.cli.app import run_name
 
     monkeypatch.chdir(tmp_path)
-    for given, name in (("photos", "photos"), ("photos/*.png", "photos"), ("a.ome.tif", "a"), (".", tmp_path.name)):
+    for given, name in (
+        ("photos", "photos"),
+        ("photos/*.png", "photos"),
+        ("a.ome.tif", "a"),
+        (".", tmp_path.name),
+    ):
         assert run_name(given) == Path(f"{name}-run")
 
 
@@ -431,7 +565,9 @@ def test_other_small_things_that_people_do(folder):
     assert "at least 4x4" in run("align", "views", "--frame", "0x0", code=1).stderr
     np.save("none.npy", np.zeros((0, 8, 8)))
     assert "shape (0, 8, 8)" in run("align", "none.npy", code=1).stderr
-    Path("points.csv").write_text("\ufeffname,x1,y1,x2,y2\n" + "frame,5,5,30,30\n", encoding="utf-8")
+    Path("points.csv").write_text(
+        "\ufeffname,x1,y1,x2,y2\n" + "frame,5,5,30,30\n", encoding="utf-8"
+    )
     assert "no row for 000.png" in run("align", "views", "--init", "points.csv", code=1).stderr
     run("align", "views", "-o", "run", "--no-report", "--no-pictures", *QUICK)
     assert "end it in .png" in run("report", "run", "--sheet", "s.xyz", code=1).stderr
@@ -469,7 +605,9 @@ def test_two_runs_to_one_place_both_survive(tmp_path):
             with storage.whole_or_nothing(tmp_path / "race") as two:
                 (two / "b").touch()
 
-    with pytest.raises(rf.WriteError, match=r"appeared while this was computed; the result is in .*race-2"):
+    with pytest.raises(
+        rf.WriteError, match=r"appeared while this was computed; the result is in .*race-2"
+    ):
         race()
     assert (tmp_path / "race" / "b").exists()
     assert (tmp_path / "race-2" / "a").exists()

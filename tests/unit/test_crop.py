@@ -34,7 +34,9 @@ def test_nothing_and_everything():
 def test_a_cropped_result_shows_the_same_pixels(heads, aligned):
     part = crop(aligned, 5, 3, 40, 30)
     assert part.frame.shape == (35, 27)
-    np.testing.assert_allclose(part.apply(heads.images), aligned.apply(heads.images)[:, 5:40, 3:30], atol=1e-12)
+    np.testing.assert_allclose(
+        part.apply(heads.images), aligned.apply(heads.images)[:, 5:40, 3:30], atol=1e-12
+    )
     np.testing.assert_array_equal(part.low_rank, aligned.low_rank[:, 5:40, 3:30])
     with pytest.raises(rf.InputError, match="no part of 4x4"):
         crop(aligned, 5, 3, 7, 30)
@@ -42,7 +44,12 @@ def test_a_cropped_result_shows_the_same_pixels(heads, aligned):
 
 
 def test_default_reductions_keep_frames_and_batches_in_bounds():
-    for n, h, w, c in ((16, 1200, 1600, 1), (200, 480, 640, 3), (2000, 1000, 1000, 1), (10, 100, 100, 1)):
+    for n, h, w, c in (
+        (16, 1200, 1600, 1),
+        (200, 480, 640, 3),
+        (2000, 1000, 1000, 1),
+        (10, 100, 100, 1),
+    ):
         k = default_reduction(n, h, w, c)
         pixels = (h // k) * (w // k)
         assert pixels <= FRAME_PIXELS

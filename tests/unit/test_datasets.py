@@ -40,7 +40,9 @@ def test_occluders_are_where_the_mask_says():
 
 def test_eyes_are_where_the_points_say():
     batch = rendered_heads(6, rotation=0, translation=0, lights=5, seed=0)
-    aligned = rf.align(batch.images, method="rpca", frame=batch.frame, init=batch.truth).aligned.mean(axis=0)
+    aligned = rf.align(
+        batch.images, method="rpca", frame=batch.frame, init=batch.truth
+    ).aligned.mean(axis=0)
     for x, y in batch.points:
         window = aligned[round(y) - 1 : round(y) + 2, round(x) - 1 : round(x) + 2]
         brows_and_cheeks = aligned[round(y) - 8 : round(y) + 9, round(x) - 5 : round(x) + 6]
@@ -56,7 +58,10 @@ class TestLight:
 
     def test_normals_face_the_lamp(self):
         slope = 0.3 * np.mgrid[:50, :50][1] / 25.0  # rises to the right: brighter from the left
-        left, right = (head.shade(slope, np.ones((50, 50)), head.light(a, 0), 25.0, 0.0)[25, 25] for a in (-20, 20))
+        left, right = (
+            head.shade(slope, np.ones((50, 50)), head.light(a, 0), 25.0, 0.0)[25, 25]
+            for a in (-20, 20)
+        )
         angle = np.arctan(0.3)
         assert left == pytest.approx(np.cos(angle - np.radians(20)), abs=1e-3)
         assert right == pytest.approx(np.cos(angle + np.radians(20)), abs=1e-3)
@@ -94,11 +99,18 @@ class TestRaslReader:
 
     @pytest.mark.parametrize(
         "content",
-        [{"points": np.zeros((3, 2))}, {"points": np.full((2, 2), np.nan)}, {"x": 1}, {"points": np.zeros(4)}],
+        [
+            {"points": np.zeros((3, 2))},
+            {"points": np.full((2, 2), np.nan)},
+            {"x": 1},
+            {"points": np.zeros(4)},
+        ],
     )
     def test_points_of_the_wrong_shape_name_the_file(self, tmp_path, content):
         savemat(tmp_path / "a-points.mat", content)
-        with pytest.raises(rf.FormatError, match=r"a-points.mat holds points of shape .* 2 x k matrix"):
+        with pytest.raises(
+            rf.FormatError, match=r"a-points.mat holds points of shape .* 2 x k matrix"
+        ):
             read_points(tmp_path / "a-points.mat")
 
     def test_other_trouble_is_named_too(self, tmp_path):
@@ -120,7 +132,9 @@ class TestRaslReader:
             read_rasl(folder)
 
     @needs_rasl_sets
-    @pytest.mark.parametrize(("name", "count"), [("Dummy_59_59", 100), ("Digits_3", 100), ("Al_Gore", 140)])
+    @pytest.mark.parametrize(
+        ("name", "count"), [("Dummy_59_59", 100), ("Digits_3", 100), ("Al_Gore", 140)]
+    )
     def test_the_published_sets_are_read(self, name, count):
         data = read_rasl(DATA / "rasl" / name)
         assert len(data.images) == count
@@ -135,7 +149,9 @@ def test_metrics_on_cases_done_by_hand():
     assert error.mean == pytest.approx(0.8)
     assert error.max == pytest.approx(4)
     assert error.share_above_one == pytest.approx(0.2)
-    assert mean_scale(truth * [[2, 2, 1], [2, 2, 1], [1, 1, 1]], truth, np.zeros(2)) == pytest.approx(2)
+    assert mean_scale(
+        truth * [[2, 2, 1], [2, 2, 1], [1, 1, 1]], truth, np.zeros(2)
+    ) == pytest.approx(2)
     assert recovery_error(np.array([1.0, 2]), np.array([1.0, 1])) == pytest.approx(1 / np.sqrt(2))
     assert support_f1(np.array([1, 1, 0, 0]), np.array([1, 0, 1, 0])) == pytest.approx(0.5)
 

@@ -46,7 +46,9 @@ def test_links_and_named_files_exist(page):
         assert (ROOT / target).exists(), target
 
 
-@pytest.mark.parametrize("name", ["rankfold.align.api", "rankfold.align.decomposition", "rankfold.estimators"])
+@pytest.mark.parametrize(
+    "name", ["rankfold.align.api", "rankfold.align.decomposition", "rankfold.estimators"]
+)
 def test_docstring_examples(name):
     outcome = doctest.testmod(importlib.import_module(name))
     assert outcome.attempted > 2
@@ -54,16 +56,33 @@ def test_docstring_examples(name):
 
 
 def test_the_site_builds_without_a_warning(tmp_path):
-    words = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(tmp_path / "site")]
+    words = [
+        sys.executable,
+        "-m",
+        "mkdocs",
+        "build",
+        "--strict",
+        "--quiet",
+        "--site-dir",
+        str(tmp_path / "site"),
+    ]
     outcome = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False)
     assert outcome.returncode == 0, outcome.stderr
-    pages = {p.relative_to(ROOT / "docs").with_suffix("").as_posix() for p in (ROOT / "docs").rglob("*.md")}
-    assert all((tmp_path / "site" / ("" if page == "index" else page) / "index.html").is_file() for page in pages)
+    pages = {
+        p.relative_to(ROOT / "docs").with_suffix("").as_posix()
+        for p in (ROOT / "docs").rglob("*.md")
+    }
+    assert all(
+        (tmp_path / "site" / ("" if page == "index" else page) / "index.html").is_file()
+        for page in pages
+    )
 
 
 def test_names_in_the_symbol_table_exist():
     rows = re.findall(
-        r"^\|.*\| `([\w.]+)` \|", (ROOT / "docs" / "symbols.md").read_text(encoding="utf-8"), re.MULTILINE
+        r"^\|.*\| `([\w.]+)` \|",
+        (ROOT / "docs" / "symbols.md").read_text(encoding="utf-8"),
+        re.MULTILINE,
     )
     assert len(rows) > 15
     sources = "\n".join(p.read_text(encoding="utf-8") for p in (ROOT / "src").rglob("*.py"))

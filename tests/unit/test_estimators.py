@@ -21,7 +21,9 @@ def test_new_rows_are_explained_in_spite_of_gross_errors_and_holes():
     new[np.random.default_rng(0).random(new.shape) < 0.1] = np.nan
     explained = model.explain(new)
     assert np.linalg.norm(explained.low_rank - clean) < 1e-3 * np.linalg.norm(clean)
-    np.testing.assert_allclose(explained.low_rank, model.inverse_transform(explained.coefficients), atol=1e-9)
+    np.testing.assert_allclose(
+        explained.low_rank, model.inverse_transform(explained.coefficients), atol=1e-9
+    )
     np.testing.assert_array_equal(model.transform(new), explained.coefficients)
     gross = np.abs(truth.sparse[80:]) > 0
     seen = ~np.isnan(new)
@@ -40,10 +42,16 @@ def test_new_pictures_are_placed_and_explained(kind):
     after = alignment_error(both, batch.truth, batch.points).each[24:]
     assert np.median(after) < 0.3 * before
     assert explained.coefficients.shape == (12, len(model.components_))
-    np.testing.assert_array_equal(model.transform(batch.images[new], init=batch.start[new]), explained.coefficients)
-    clean = rf.align(batch.clean[new], method="rpca", frame=(45, 42), init=explained.transforms).aligned
+    np.testing.assert_array_equal(
+        model.transform(batch.images[new], init=batch.start[new]), explained.coefficients
+    )
+    clean = rf.align(
+        batch.clean[new], method="rpca", frame=(45, 42), init=explained.transforms
+    ).aligned
     error = np.linalg.norm(explained.low_rank - clean) / np.linalg.norm(clean)
-    dirty = rf.align(batch.images[new], method="rpca", frame=(45, 42), init=explained.transforms).aligned
+    dirty = rf.align(
+        batch.images[new], method="rpca", frame=(45, 42), init=explained.transforms
+    ).aligned
     assert error < 0.2
     # the same pictures, but for a blur against aliasing that follows the start
     np.testing.assert_allclose(explained.low_rank + explained.sparse, dirty, atol=0.01)

@@ -36,9 +36,14 @@ def test_n_jobs_chooses_and_blas_is_held_to_one_thread_meanwhile():
     with executor_for(None, None) as executor:
         assert isinstance(executor, Serial)
     with executor_for(None, 2) as executor:
-        assert len(set(executor.run(lambda _: time.sleep(0.02) or threading.get_ident(), range(8)))) == 2
+        assert (
+            len(set(executor.run(lambda _: time.sleep(0.02) or threading.get_ident(), range(8))))
+            == 2
+        )
         assert {p["num_threads"] for p in threadpool_info() if p["user_api"] == "blas"} == {1}
-    assert [pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"] == before
+    assert [
+        pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"
+    ] == before
     mine = Serial()
     with executor_for(mine, 5) as executor:
         assert executor is mine

@@ -16,7 +16,8 @@ from rankfold.metrics import alignment_error
 
 FACES = DATA / "extended_yale_b"
 needs_faces = pytest.mark.skipif(
-    not FACES.is_dir(), reason=f"needs the Extended Yale B faces in {FACES}; set RANKFOLD_DATA to the folder above"
+    not FACES.is_dir(),
+    reason=f"needs the Extended Yale B faces in {FACES}; set RANKFOLD_DATA to the folder above",
 )
 
 
@@ -56,7 +57,9 @@ class TestFaces:
 
 def test_the_table_counts_wins_by_subject_and_pairs_its_t():
     def record(subject, seed, row, eye):
-        zero = dict.fromkeys(["above_1", "above_3", "rank", "lost", "flagged", "flagged_lost", "seconds"], 0)
+        zero = dict.fromkeys(
+            ["above_1", "above_3", "rank", "lost", "flagged", "flagged_lost", "seconds"], 0
+        )
         return {
             "protocol": "P1",
             "subject": subject,
@@ -128,7 +131,9 @@ def test_the_speed_command_measures_both():
 @pytest.mark.parametrize(("repeats", "seconds", "turns"), [(3, 0.0, 3), (1, 7.0, 3)])
 def test_both_methods_are_timed_until_the_time_is_up(monkeypatch, repeats, seconds, turns):
     ticks, ends = itertools.count(), []
-    monkeypatch.setattr(speed.time, "perf_counter", lambda: float(next(ticks)))  # a run takes a second
+    monkeypatch.setattr(
+        speed.time, "perf_counter", lambda: float(next(ticks))
+    )  # a run takes a second
     monkeypatch.setattr(speed, "solve", lambda *words: ends.append(solve(*words)) or ends[-1])
     timing = speed.time_both(speed.moving_problem((8, 6, 5)), repeats=repeats, seconds=seconds)
     assert len(ends) == 2 + 3 * turns  # the first of each is not timed
@@ -136,7 +141,9 @@ def test_both_methods_are_timed_until_the_time_is_up(monkeypatch, repeats, secon
     assert timing.ratio == timing.free == 1
     rasl, meadmm = ends[:2]
     assert not np.array_equal(rasl.low_rank, meadmm.low_rank)
-    for again, made, given in zip(*[iter(ends[2:])] * 3, strict=True):  # what is given is what is made
+    for again, made, given in zip(
+        *[iter(ends[2:])] * 3, strict=True
+    ):  # what is given is what is made
         np.testing.assert_array_equal(again.low_rank, rasl.low_rank)
         np.testing.assert_array_equal(made.low_rank, meadmm.low_rank)
         np.testing.assert_array_equal(given.low_rank, meadmm.low_rank)

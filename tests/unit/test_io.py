@@ -46,7 +46,8 @@ class TestOnePicture:
         np.testing.assert_array_equal(back, expected)
 
     @pytest.mark.parametrize(
-        ("ending", "shape"), [("png", (9, 7)), ("png", (9, 7, 3)), ("pgm", (9, 7)), ("ppm", (9, 7, 3))]
+        ("ending", "shape"),
+        [("png", (9, 7)), ("png", (9, 7, 3)), ("pgm", (9, 7)), ("ppm", (9, 7, 3))],
     )
     @pytest.mark.parametrize("dtype", [np.uint8, np.uint16])
     def test_png_and_pnm_keep_sixteen_bits(self, tmp_path, ending, shape, dtype):
@@ -185,7 +186,9 @@ class TestFolders:
     def test_back_into_a_folder_with_the_same_names(self, tmp_path):
         pictures = self.fill(tmp_path / "in", ["a.png", "b.bmp"])
         source = open_pictures(tmp_path / "in")
-        out = write_pictures(tmp_path / "out", source.names, (p.astype(float) for p in pictures), source)
+        out = write_pictures(
+            tmp_path / "out", source.names, (p.astype(float) for p in pictures), source
+        )
         assert sorted(p.name for p in out.iterdir()) == ["a.png", "b.bmp"]
         np.testing.assert_array_equal(load_picture(out / "b.bmp").values, pictures[1])
 
@@ -216,7 +219,9 @@ class TestFolders:
         for folder in ("a", "b"):
             self.fill(tmp_path / folder, ["x.png"])
         source = open_pictures(f"{tmp_path}/?/x.png")
-        out = write_pictures(tmp_path / "out", source.names, (p.values for p in source.pictures()), source)
+        out = write_pictures(
+            tmp_path / "out", source.names, (p.values for p in source.pictures()), source
+        )
         assert len(list(out.iterdir())) == 2
 
     def test_an_empty_folder_says_what_would_help(self, tmp_path):
@@ -259,7 +264,12 @@ class TestFolders:
         header = struct.pack(">IIBBBBB", 60_000, 60_000, 8, 2, 0, 0, 0)
         data = b"\x89PNG\r\n\x1a\n"
         for name, body in ((b"IHDR", header), (b"IDAT", zlib.compress(b"0" * 100)), (b"IEND", b"")):
-            data += struct.pack(">I", len(body)) + name + body + struct.pack(">I", zlib.crc32(name + body))
+            data += (
+                struct.pack(">I", len(body))
+                + name
+                + body
+                + struct.pack(">I", zlib.crc32(name + body))
+            )
         (tmp_path / "bomb.png").write_bytes(data)
         with pytest.raises(rf.FormatError, match=r"bomb\.png says it .*170,000,000"):
             load_picture(tmp_path / "bomb.png")
@@ -291,7 +301,13 @@ class TestStacks:
             planes = np.moveaxis(values, -1, 1) if shape[3:] == (2,) else values
             axes = {(): "TYX", (3,): "TYXS", (2,): "TCYX"}[shape[3:]]
             photometric = "rgb" if axes == "TYXS" else "minisblack"
-            tifffile.imwrite(path, planes, metadata={"axes": axes}, photometric=photometric, ome=kind == "ome.tif")
+            tifffile.imwrite(
+                path,
+                planes,
+                metadata={"axes": axes},
+                photometric=photometric,
+                ome=kind == "ome.tif",
+            )
         source = open_pictures(path)
         assert (len(source), source.dtype, source.shapes[0]) == (5, dtype, shape[1:])
         np.testing.assert_array_equal(np.stack([p.values for p in source.pictures()]), values)
@@ -305,13 +321,19 @@ class TestStacks:
 
     def test_axes_of_an_ome_stack_are_chosen_by_name(self, tmp_path):
         values = noise((3, 4, 2, 8, 9))
-        tifffile.imwrite(tmp_path / "a.ome.tif", values, metadata={"axes": "TZCYX"}, photometric="minisblack")
+        tifffile.imwrite(
+            tmp_path / "a.ome.tif", values, metadata={"axes": "TZCYX"}, photometric="minisblack"
+        )
         with pytest.raises(rf.InputError, match=r"T \(3\), Z \(4\).*--select"):
             open_pictures(tmp_path / "a.ome.tif")
         source = open_pictures(tmp_path / "a.ome.tif", select=("Z=2", "C=1"))
-        np.testing.assert_array_equal(np.stack([p.values for p in source.pictures()]), values[:, 2, 1])
+        np.testing.assert_array_equal(
+            np.stack([p.values for p in source.pictures()]), values[:, 2, 1]
+        )
         both = open_pictures(tmp_path / "a.ome.tif", select=("T=1",))
-        np.testing.assert_array_equal(np.stack([p.values for p in both.pictures()]), np.moveaxis(values[1], 1, -1))
+        np.testing.assert_array_equal(
+            np.stack([p.values for p in both.pictures()]), np.moveaxis(values[1], 1, -1)
+        )
         for bad in ("Z=9", "Q=0", "Y=1", "Z"):
             with pytest.raises(rf.InputError, match=r"does not fit .*Z=0\.\.3"):
                 open_pictures(tmp_path / "a.ome.tif", select=(bad,))
@@ -447,7 +469,11 @@ class TestVideo:
     def test_bad_ranges_and_files(self, tmp_path):
         like = replace_path(open_pictures(np_file(tmp_path, smooth(4))), "x.mp4")
         path = write_pictures(tmp_path / "clip", like.names, smooth(4).astype(float), like, "video")
-        for frames, words in (("9:12", "selects nothing.*4 frames"), ("a", "not a range"), ("3:1", "not a range")):
+        for frames, words in (
+            ("9:12", "selects nothing.*4 frames"),
+            ("a", "not a range"),
+            ("3:1", "not a range"),
+        ):
             with pytest.raises(rf.InputError, match=words):
                 open_pictures(path, frames=frames)
         with pytest.raises(rf.InputError, match="stride -1"):

@@ -25,8 +25,12 @@ def case(family, rng, colour=False):
     stack = Stack.of([image, image])
     start = stack.centred(FRAME, ZOOM) @ shift(rng.uniform(-2, 2, 2))
     motion = Motion.starting_at(start, family, FRAME.centre)
-    moves = [family.fit(FRAME.corners, FRAME.corners + rng.normal(0, 1.5, (4, 2))) for _ in range(2)]
-    parameters = np.stack([family.parameters(shift(-FRAME.centre) @ M @ shift(FRAME.centre)) for M in moves])
+    moves = [
+        family.fit(FRAME.corners, FRAME.corners + rng.normal(0, 1.5, (4, 2))) for _ in range(2)
+    ]
+    parameters = np.stack(
+        [family.parameters(shift(-FRAME.centre) @ M @ shift(FRAME.centre)) for M in moves]
+    )
     return prepare(stack, FRAME, start, np.float64), motion.with_parameters(parameters)
 
 
@@ -46,7 +50,9 @@ def test_jacobian_of_the_normalised_warp_at_50_random_transforms(name, colour):
             # about 1e-4 px at the corners, whatever the parameter's unit
             step[k] = 1e-4 / np.abs(motion.jacobian(FRAME.corners)[0, :, :, k]).max()
             ahead, behind = (
-                warp_normalised(sampler, motion.with_parameters(motion.parameters + s).transforms)[0]
+                warp_normalised(sampler, motion.with_parameters(motion.parameters + s).transforms)[
+                    0
+                ]
                 for s in (step, -step)
             )
             difference = (ahead - behind) / (2 * step[k])
@@ -85,7 +91,8 @@ def test_rows_have_unit_norm_over_valid_pixels_and_are_zero_elsewhere():
     stack = Stack.of([texture(rng, (20, 20)) for _ in range(4)])
     start = stack.centred(FRAME) @ shift(np.array([4.0, 5.0]))
     local = linearise(
-        prepare(stack, FRAME, start, np.float64), Motion.starting_at(start, FAMILIES["affine"], FRAME.centre)
+        prepare(stack, FRAME, start, np.float64),
+        Motion.starting_at(start, FAMILIES["affine"], FRAME.centre),
     )
     assert not local.valid.all()
     np.testing.assert_allclose(np.linalg.norm(local.data, axis=1), 1)
@@ -121,7 +128,9 @@ def test_rotations_find_the_eigenvalues_and_eigenvectors_that_lapack_does(p):
         G, U = matrix.copy(), np.empty((p, p))
         diagonalise(G, U)
         size = np.abs(matrix).max() + 1e-300
-        np.testing.assert_allclose(np.sort(np.diag(G)), np.linalg.eigvalsh(matrix), atol=1e-14 * size * p)
+        np.testing.assert_allclose(
+            np.sort(np.diag(G)), np.linalg.eigvalsh(matrix), atol=1e-14 * size * p
+        )
         np.testing.assert_allclose(U.T @ U, np.eye(p), atol=1e-14 * p)
         np.testing.assert_allclose(U * np.diag(G) @ U.T, matrix, atol=1e-14 * size * p)
 
@@ -134,12 +143,19 @@ def test_motion_starts_where_it_is_told_and_gauge_is_composition():
         np.testing.assert_allclose(motion.transforms, start)
         G = family.fit(FRAME.corners, FRAME.corners + rng.normal(0, 1, (4, 2)))
         expected = start @ np.linalg.inv(G)
-        np.testing.assert_allclose(motion.after(G).transforms, expected / expected[:, 2:, 2:], atol=1e-9)
+        np.testing.assert_allclose(
+            motion.after(G).transforms, expected / expected[:, 2:, 2:], atol=1e-9
+        )
 
 
 def test_a_frame_that_sees_nothing_of_a_picture_names_it():
     stack = Stack.of([np.random.default_rng(5).random((20, 20))] * 2, names=["a.png", "b.png"])
     start = stack.centred(FRAME)
     start[1] = shift(np.array([500.0, 0]))
-    with pytest.raises(InputError, match=r"the 16x18 frame sees nothing of b.png .* use a smaller frame"):
-        linearise(prepare(stack, FRAME, start, np.float64), Motion.starting_at(start, FAMILIES["affine"], FRAME.centre))
+    with pytest.raises(
+        InputError, match=r"the 16x18 frame sees nothing of b.png .* use a smaller frame"
+    ):
+        linearise(
+            prepare(stack, FRAME, start, np.float64),
+            Motion.starting_at(start, FAMILIES["affine"], FRAME.centre),
+        )

@@ -22,7 +22,10 @@ def full_svd(X, t):
 def graded(condition, n=30, m=200, seed=0):
     """A matrix whose singular values fall from 1 to 1/condition."""
     rng = np.random.default_rng(seed)
-    U, V = np.linalg.qr(rng.standard_normal((n, n)))[0], np.linalg.qr(rng.standard_normal((m, n)))[0]
+    U, V = (
+        np.linalg.qr(rng.standard_normal((n, n)))[0],
+        np.linalg.qr(rng.standard_normal((m, n)))[0],
+    )
     return (U * np.logspace(0, -np.log10(condition), n)) @ V.T
 
 
@@ -58,7 +61,10 @@ def test_the_precise_form_keeps_the_digits_that_the_gram_form_loses():
     assert np.linalg.norm(operator(precise) @ X - expected) < 1e-14
     np.testing.assert_allclose(precise.singular_values, values, atol=1e-14)
     # the same with the Gram matrix: what is near the threshold is wrong in its first digit
-    assert np.abs(np.pad(gram.singular_values, (0, 30))[:30] - np.pad(values, (0, 30))[:30]).max() > 1e-10
+    assert (
+        np.abs(np.pad(gram.singular_values, (0, 30))[:30] - np.pad(values, (0, 30))[:30]).max()
+        > 1e-10
+    )
 
 
 def test_single_precision_is_multiplied_as_it_is_where_that_is_good_enough():
@@ -77,7 +83,9 @@ def test_a_rank_that_is_kept_cuts_the_smallest_values_off():
         threshold_gram(sum(in_slabs(X, "double")), 1e-3, most=5, expected=1),
         threshold_triangles(in_slabs(X, "triangle"), 1e-3, most=5),
     ):
-        np.testing.assert_allclose(operator(svt) @ X, (U[:, :5] * (values[:5] - 1e-3)) @ Vt[:5], atol=1e-11)
+        np.testing.assert_allclose(
+            operator(svt) @ X, (U[:, :5] * (values[:5] - 1e-3)) @ Vt[:5], atol=1e-11
+        )
         np.testing.assert_allclose(svt.singular_values, values[:5] - 1e-3, atol=1e-11)
 
 
@@ -94,9 +102,14 @@ def test_the_product_has_thin_factors_where_the_rank_is_low():
 
 
 def test_both_forms_work_along_the_other_axis():
-    X = graded(1e3).T  # 200 x 30: slabs are rows, the small matrix is 30 x 30, and M multiplies from the right
+    X = graded(
+        1e3
+    ).T  # 200 x 30: slabs are rows, the small matrix is 30 x 30, and M multiplies from the right
     expected, _ = full_svd(X, 0.01)
-    for form, threshold in (("double", lambda r, t: threshold_gram(sum(r), t)), ("triangle", threshold_triangles)):
+    for form, threshold in (
+        ("double", lambda r, t: threshold_gram(sum(r), t)),
+        ("triangle", threshold_triangles),
+    ):
         svt = threshold([reduction(X[i : i + 64], True, form) for i in range(0, 200, 64)], 0.01)
         np.testing.assert_allclose(X @ operator(svt), expected, atol=1e-12)
 

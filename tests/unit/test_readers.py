@@ -22,7 +22,9 @@ class TestYale:
     def fill(self, folder, lamps=5, shape=(192, 168)):
         folder.mkdir(parents=True)
         for k in range(lamps):
-            write_picture(folder / f"yaleB01_P00A{5 * k:+04d}E+{k:02d}.pgm", 255 * RNG.random(shape))
+            write_picture(
+                folder / f"yaleB01_P00A{5 * k:+04d}E+{k:02d}.pgm", 255 * RNG.random(shape)
+            )
         return folder
 
     @pytest.mark.parametrize("below", ["", "CroppedYale", "extended_yale_b"])
@@ -62,12 +64,19 @@ class TestUsps:
         for label, row in zip(self.labels, self.values, strict=True):
             scaled = 2 * row - 1
             if libsvm:
-                yield f"{label + 1} " + " ".join(f"{k + 1}:{v:.6f}" for k, v in enumerate(scaled) if v > -1)
+                yield f"{label + 1} " + " ".join(
+                    f"{k + 1}:{v:.6f}" for k, v in enumerate(scaled) if v > -1
+                )
             else:
                 yield f"{label:.4f} " + " ".join(f"{v:.6f}" for v in scaled)
 
     NAMES = ("usps.h5", "usps", "usps.bz2", "zip.train", "zip.train.gz")
-    PLACES = tuple((name, below) for name in NAMES for below in ("", "usps") if (name, below) != ("usps", "usps"))
+    PLACES = tuple(
+        (name, below)
+        for name in NAMES
+        for below in ("", "usps")
+        if (name, below) != ("usps", "usps")
+    )
 
     @pytest.mark.parametrize(("name", "below"), PLACES)
     def test_every_form_gives_the_same_digits(self, tmp_path, name, below):
@@ -85,7 +94,9 @@ class TestUsps:
                 file.write(text)
         ones = read_usps(tmp_path, 1)
         np.testing.assert_allclose(ones.reshape(3, -1), self.values[self.labels == 1], atol=1e-5)
-        with pytest.raises(rf.FormatError, match=r"no pictures of the digit 7; it has \[0, 1, 4, 9\]"):
+        with pytest.raises(
+            rf.FormatError, match=r"no pictures of the digit 7; it has \[0, 1, 4, 9\]"
+        ):
             read_usps(tmp_path, 7)
 
     def test_what_is_missing_is_said(self, tmp_path):
@@ -109,7 +120,9 @@ class TestAr:
         np.testing.assert_array_equal(one.images, self.pictures[:count])
         assert one.hidden[:13] == ("",) * 7 + ("sunglasses",) * 3 + ("scarf",) * 3
         assert len(one.hidden) == count
-        savemat(tmp_path / "ar" / "person04.mat", {"images": np.moveaxis(self.pictures[:count], 0, -1)})
+        savemat(
+            tmp_path / "ar" / "person04.mat", {"images": np.moveaxis(self.pictures[:count], 0, -1)}
+        )
         np.testing.assert_array_equal(read_ar(tmp_path, 4).images, self.pictures[:count])
 
     def test_what_is_missing_is_said(self, tmp_path):
@@ -151,7 +164,9 @@ class TestWild:
             read_oxford(tmp_path, "wall")
         for k in range(2, 7):
             (folder / f"H1to{k}p").write_text(f"2 0 {k}\n0 2 -1.5e0\n0 0 2\n")
-        (folder / "H1to3p").write_text("<opencv><rows>3</rows><data>1 0 3 0 1 4 0 0 1</data></opencv>")
+        (folder / "H1to3p").write_text(
+            "<opencv><rows>3</rows><data>1 0 3 0 1 4 0 0 1</data></opencv>"
+        )
         plane = read_oxford(tmp_path, "wall")
         np.testing.assert_allclose(plane.homographies[1], [[1, 0, 1], [0, 1, -0.75], [0, 0, 1]])
         np.testing.assert_allclose(plane.homographies[2], [[1, 0, 3], [0, 1, 4], [0, 0, 1]])
@@ -161,7 +176,8 @@ class TestWild:
 
 
 @pytest.mark.skipif(
-    not (DATA / "ar").is_dir(), reason=f"needs the data sets in {DATA}; set RANKFOLD_DATA to their folder"
+    not (DATA / "ar").is_dir(),
+    reason=f"needs the data sets in {DATA}; set RANKFOLD_DATA to their folder",
 )
 def test_the_real_sets_are_read():
     assert read_ar(DATA, 1).images.shape == (13, 60, 40)

@@ -38,7 +38,9 @@ if __name__ == "__main__":
 
 
 def small(folder, script):
-    return subprocess.Popen([sys.executable, str(script), str(folder)], stderr=subprocess.PIPE, start_new_session=True)
+    return subprocess.Popen(
+        [sys.executable, str(script), str(folder)], stderr=subprocess.PIPE, start_new_session=True
+    )
 
 
 def test_killed_twice_it_ends_with_the_same_bytes(tmp_path):
@@ -51,7 +53,9 @@ def test_killed_twice_it_ends_with_the_same_bytes(tmp_path):
     for lines in (1, 2):
         process = small(tmp_path / "killed", script)
         deadline = time.monotonic() + 120
-        while (not log.is_file() or log.read_text().count("\n") < lines) and time.monotonic() < deadline:
+        while (
+            not log.is_file() or log.read_text().count("\n") < lines
+        ) and time.monotonic() < deadline:
             time.sleep(0.02)
         os.killpg(process.pid, signal.SIGKILL)
         process.wait()
@@ -79,7 +83,15 @@ def test_real_data_and_stand_ins_do_not_share_a_folder(tmp_path):
 
 def test_every_case_is_declared_and_has_a_table():
     everything = experiments()
-    assert [e.name for e in everything] == ["table2", "yale", "ar", "usps", "windows", "real", "speed"]
+    assert [e.name for e in everything] == [
+        "table2",
+        "yale",
+        "ar",
+        "usps",
+        "windows",
+        "real",
+        "speed",
+    ]
     for e in everything:
         assert len(e.cells) == np.prod([len(v) for v in e.axes.values()])
         assert table(e.name, []) is not None
@@ -116,7 +128,9 @@ def test_verdicts_follow_the_figures():
 
     good, middling = {50: (0.16, 0.14), 130: (0.17, 0.15)}, {50: (0.17, 0.15), 130: (0.5, 0.3)}
     assert judged("mean eye error", table2=eyes(good, (0.1, 0.1)))[-1] == "reproduced"
-    assert judged("mean eye error", table2=eyes(middling, (0.1, 0.1)))[-1].endswith("only under moderate light")
+    assert judged("mean eye error", table2=eyes(middling, (0.1, 0.1)))[-1].endswith(
+        "only under moderate light"
+    )
     bad = {50: (0.3, 0.3), 130: (0.5, 0.3)}
     assert "whole pixels" in judged("mean eye error", table2=eyes(bad, (0.16, 0.14)))[-1]
     assert judged("mean eye error", table2=eyes(bad, (0.3, 0.3)))[-1] == "not reproduced"
@@ -153,8 +167,15 @@ def test_the_distance_to_ones_own_is_zero_for_ones_own():
     result = rf.align(list(person.images), method="rpca")
     free = np.array([h == "" for h in person.hidden])
     mixed = np.einsum("ij,jkl->ikl", np.full((13, 7), 1 / 7), result.aligned[free])
-    assert _distance_to_own(replace(result, low_rank=mixed), person, "scarf", slice(0.55, 1.0)) < 1e-10
-    assert _distance_to_own(replace(result, low_rank=result.aligned), person, "scarf", slice(0.55, 1.0)) > 0.1
+    assert (
+        _distance_to_own(replace(result, low_rank=mixed), person, "scarf", slice(0.55, 1.0)) < 1e-10
+    )
+    assert (
+        _distance_to_own(
+            replace(result, low_rank=result.aligned), person, "scarf", slice(0.55, 1.0)
+        )
+        > 0.1
+    )
 
 
 def test_a_sheet_has_all_its_tiles():
@@ -165,7 +186,8 @@ def test_a_sheet_has_all_its_tiles():
 
 
 @pytest.mark.skipif(
-    not (DATA / "ar").is_dir(), reason=f"needs the data sets in {DATA}; set RANKFOLD_DATA to their folder"
+    not (DATA / "ar").is_dir(),
+    reason=f"needs the data sets in {DATA}; set RANKFOLD_DATA to their folder",
 )
 def test_the_page_in_the_documentation_is_what_the_command_gives(tmp_path):
     """One quick cell of two experiments, run again, to the last printed digit."""

@@ -32,7 +32,9 @@ def test_values_and_gradient_are_those_of_the_plain_spline():
         T[2, :2] = rng.uniform(-1e-3, 1e-3, 2)
         values, gradient, _ = sampler_of(IMAGE).sample(0, T, with_gradient=True)
         points = map_points(T, FRAME.grid)
-        inside = ((points >= 3) & (points <= [36, 26])).all(axis=1)  # the oracle does not mirror at the edge
+        inside = ((points >= 3) & (points <= [36, 26])).all(
+            axis=1
+        )  # the oracle does not mirror at the edge
         assert inside.sum() > 30
         expected, slope = spline.values_and_gradient(IMAGE, points[inside])
         np.testing.assert_allclose(values[0][inside], expected, atol=1e-12)
@@ -52,7 +54,9 @@ def test_values_agree_with_scipy_up_to_the_edge():
 def test_coefficients_are_scipys(shape):
     image = RNG.random(shape)
     planes, _ = prepare_source(image, np.ones(shape, bool), blur=0.0)
-    expected = ndimage.spline_filter(image, order=3, mode="mirror")  # the same bits where products are not fused
+    expected = ndimage.spline_filter(
+        image, order=3, mode="mirror"
+    )  # the same bits where products are not fused
     np.testing.assert_allclose(planes[0, 1:-1, 1:-1], expected, rtol=0, atol=1e-14)
     np.testing.assert_array_equal(planes[0], np.pad(planes[0, 1:-1, 1:-1], 1, mode="reflect"))
 
@@ -137,7 +141,8 @@ def test_smoothing_is_that_of_scipy_with_no_weight_outside(masked):
     mask = RNG.random(IMAGE.shape) < 0.8 if masked else np.ones(IMAGE.shape, bool)
     for sigma in (0.3, 1.7, 12.0):  # the last kernel is longer than the picture
         total, weight = (
-            ndimage.gaussian_filter(a, sigma, mode="constant") for a in (np.where(mask, IMAGE, 0), mask.astype(float))
+            ndimage.gaussian_filter(a, sigma, mode="constant")
+            for a in (np.where(mask, IMAGE, 0), mask.astype(float))
         )
         expected = total / np.maximum(weight, 1e-12)
         np.testing.assert_allclose(smooth(IMAGE, mask, sigma), expected, atol=1e-12)

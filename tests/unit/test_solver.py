@@ -26,7 +26,9 @@ def with_basis(n=40, m=400, p=4, seed=0):
 @pytest.mark.parametrize("shape", [(40, 400), (400, 40)])
 @pytest.mark.parametrize("missing", [False, True])
 @pytest.mark.parametrize("moving", [False, True])
-def test_every_configuration_follows_the_dense_algorithm(shape, missing, moving, layout, monkeypatch):
+def test_every_configuration_follows_the_dense_algorithm(
+    shape, missing, moving, layout, monkeypatch
+):
     if layout != "one slab":
         monkeypatch.setattr(slabs, "SLAB_VALUES", 5000)
     if layout == "slabs":
@@ -88,7 +90,9 @@ def test_missing_values_are_filled_in():
     W = (np.random.default_rng(2).random(truth.data.shape) > 0.3).astype(float)
     solution = solve(Problem(truth.data * W, 1 / np.sqrt(300), W), Settings(tol=1e-8, balance=30))
     hidden = W == 0
-    error = np.linalg.norm((solution.low_rank - truth.low_rank)[hidden]) / np.linalg.norm(truth.low_rank[hidden])
+    error = np.linalg.norm((solution.low_rank - truth.low_rank)[hidden]) / np.linalg.norm(
+        truth.low_rank[hidden]
+    )
     assert error < 1e-5
     np.testing.assert_array_equal(solution.dual[hidden], 0)
 
@@ -117,7 +121,9 @@ class TestStatus:
 
     def test_stopped_by_an_observer(self):
         seen = []
-        solution = solve(Problem(self.truth.data, LAM), observe=lambda r: seen.append(r) or r.iteration == 4)
+        solution = solve(
+            Problem(self.truth.data, LAM), observe=lambda r: seen.append(r) or r.iteration == 4
+        )
         assert solution.status is Status.STOPPED
         assert len(seen) == len(solution.records) == 5
         assert [r.iteration for r in seen] == [0, 1, 2, 3, 4]
@@ -144,7 +150,9 @@ def test_the_data_are_not_written_to():
 def test_single_precision_is_kept_and_close():
     D, Q = with_basis()
     double = solve(Problem(D, LAM, None, Q), Settings(tol=1e-5))
-    single = solve(Problem(D.astype(np.float32), LAM, None, Q.astype(np.float32)), Settings(tol=1e-5))
+    single = solve(
+        Problem(D.astype(np.float32), LAM, None, Q.astype(np.float32)), Settings(tol=1e-5)
+    )
     assert single.low_rank.dtype == single.sparse.dtype == np.float32
     assert single.objective == pytest.approx(double.objective, rel=1e-5)
 
@@ -182,7 +190,11 @@ def test_few_singular_values_are_found_one_by_one_and_thin_factors_are_used(monk
     module = importlib.import_module("rankfold.admm.solver")
     expected = []
     original = module.threshold_gram
-    monkeypatch.setattr(module, "threshold_gram", lambda *a, **k: expected.append(k["expected"]) or original(*a, **k))
+    monkeypatch.setattr(
+        module,
+        "threshold_gram",
+        lambda *a, **k: expected.append(k["expected"]) or original(*a, **k),
+    )
     truth = low_rank_plus_sparse(90, 300, 2, 0.02, 0)
     solution = solve(Problem(truth.data, 1 / np.sqrt(300)))
     assert 12 * max(expected) < 90
@@ -218,15 +230,25 @@ class TestSchedules:
     def test_a_primal_residual_of_zero_is_no_trouble(self, schedule):
         expected = {"published": 1.25, "balanced": 1.0, "quick": 10.0}
         nothing = np.float64(0.0)  # infinity times that is no number
-        assert scheduled(Settings(), schedule).growth(nothing, np.float64(1.0)) == expected[schedule]
+        assert (
+            scheduled(Settings(), schedule).growth(nothing, np.float64(1.0)) == expected[schedule]
+        )
 
     def test_a_frozen_run_strides_to_its_end_and_keeps_its_rank(self):
         settings = scheduled(Settings(tol=1e-7), "quick")
-        assert settings.growth(primal=1e-6, dual=5e-2) == settings.finish  # no iteration will lower that any more
-        assert settings.growth(primal=1e-6, dual=5e-3) == settings.penalty_growth  # this one is on its way
+        assert (
+            settings.growth(primal=1e-6, dual=5e-2) == settings.finish
+        )  # no iteration will lower that any more
+        assert (
+            settings.growth(primal=1e-6, dual=5e-3) == settings.penalty_growth
+        )  # this one is on its way
         assert settings.growth(primal=1e-3, dual=5e-2) == settings.penalty_growth
-        rough = self.truth.data + 0.3 * np.random.default_rng(0).standard_normal(self.truth.data.shape)
-        strides, steps = (solve(Problem(rough, LAM), one) for one in (settings, replace(settings, outrun=np.inf)))
+        rough = self.truth.data + 0.3 * np.random.default_rng(0).standard_normal(
+            self.truth.data.shape
+        )
+        strides, steps = (
+            solve(Problem(rough, LAM), one) for one in (settings, replace(settings, outrun=np.inf))
+        )
         frozen = [settings.frozen(r.primal_residual, r.dual_residual) for r in strides.records]
         ranks = [r.rank for r in strides.records]
         assert sum(frozen) > 3
@@ -238,11 +260,15 @@ class TestSchedules:
     def test_a_frozen_run_is_not_relaxed(self, monkeypatch):
         slabs = importlib.import_module("rankfold.admm.slabs")
         used, original = [], slabs.sweep
-        monkeypatch.setattr(slabs, "sweep", lambda *given: used.append(given[7]) or original(*given))
+        monkeypatch.setattr(
+            slabs, "sweep", lambda *given: used.append(given[7]) or original(*given)
+        )
         settings = scheduled(Settings(tol=1e-7), "quick")
         records = solve(self.problem, settings).records
         frozen = [settings.frozen(r.primal_residual, r.dual_residual) for r in records]
-        assert used == [settings.relaxation] + [1.0 if one else settings.relaxation for one in frozen[:-1]]
+        assert used == [settings.relaxation] + [
+            1.0 if one else settings.relaxation for one in frozen[:-1]
+        ]
         assert 1.0 in used
 
     def test_what_is_not_convex_keeps_the_published_one(self):
@@ -251,12 +277,16 @@ class TestSchedules:
 
     def test_a_start_near_the_solution_saves_iterations(self):
         first = self.run("quick")
-        problem = Problem(self.noisy + 1e-4 * np.random.default_rng(1).standard_normal(self.noisy.shape), LAM)
+        problem = Problem(
+            self.noisy + 1e-4 * np.random.default_rng(1).standard_normal(self.noisy.shape), LAM
+        )
         settings = scheduled(Settings(tol=1e-3), "quick")
         cold, warm = solve(problem, settings), solve(problem, settings, near=first)
         assert len(warm.records) < len(cold.records)
         assert warm.objective == pytest.approx(cold.objective, rel=1e-2)
 
     def test_an_unknown_name_is_refused(self):
-        with pytest.raises(InputError, match="unknown schedule 'fast'; choose one of published, balanced, quick"):
+        with pytest.raises(
+            InputError, match="unknown schedule 'fast'; choose one of published, balanced, quick"
+        ):
             scheduled(Settings(), "fast")

@@ -78,7 +78,9 @@ def test_a_part_is_good_up_to_its_limits_and_no_further(monkeypatch, kind, zoom,
     found = part.sample(0, matrix, True)
     assert (part.sources[0].around(FRAME, matrix) is held) == (beyond == 0)
     all_of_it(monkeypatch)
-    for one, other in zip(found, SAMPLERS[kind](stack, start[None]).sample(0, matrix, True), strict=True):
+    for one, other in zip(
+        found, SAMPLERS[kind](stack, start[None]).sample(0, matrix, True), strict=True
+    ):
         np.testing.assert_allclose(one, other, rtol=0, atol=1e-11)
     assert found[2].all()
 
@@ -126,7 +128,9 @@ def test_a_frame_that_leaves_the_part_gets_another(monkeypatch):
     assert not second.whole
     assert valid.all()
     all_of_it(monkeypatch)
-    np.testing.assert_allclose(values, prepare(stack, FRAME, far[None], np.float64).sample(0, far)[0], atol=1e-11)
+    np.testing.assert_allclose(
+        values, prepare(stack, FRAME, far[None], np.float64).sample(0, far)[0], atol=1e-11
+    )
 
 
 def test_several_places_at_once_are_all_in_it(monkeypatch):
@@ -166,7 +170,9 @@ def test_photographs_align_as_their_middle_does(monkeypatch, method):
     start = shift(np.array([250.0, 200.0])) @ heads.start
     words = {"frame": heads.frame, "init": start}
     sampler = prepare(Stack.of(photographs), heads.frame, start, np.float64)
-    assert not any(s.around(heads.frame, T).whole for s, T in zip(sampler.sources, start, strict=True))
+    assert not any(
+        s.around(heads.frame, T).whole for s, T in zip(sampler.sources, start, strict=True)
+    )
     small = rf.align(photographs, method, **words)
     both = rf.align(photographs, method, n_jobs=2, **words)
     np.testing.assert_array_equal(small.transforms, both.transforms)

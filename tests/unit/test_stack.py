@@ -51,7 +51,9 @@ def test_one_picture_and_a_constant_one_cannot_be_aligned():
 
 
 def test_integers_are_scaled_and_remember_their_units():
-    stack = Stack.of([np.full((5, 5), 51, np.uint8), np.full((5, 5), 13107, np.uint16), np.full((5, 5), 0.2)])
+    stack = Stack.of(
+        [np.full((5, 5), 51, np.uint8), np.full((5, 5), 13107, np.uint16), np.full((5, 5), 0.2)]
+    )
     for source in stack.sources:
         np.testing.assert_allclose(source, 0.2)
     np.testing.assert_array_equal(stack.units, [255, 65535, 1])
@@ -69,7 +71,9 @@ def test_nan_and_mask_both_mean_missing_and_the_input_is_not_written_to():
 
 
 def test_a_stack_made_of_a_stack_keeps_everything():
-    first = Stack.of([np.arange(36, dtype=np.uint8).reshape(6, 6)] * 2, [np.eye(6)] * 2, names=["a", "b"])
+    first = Stack.of(
+        [np.arange(36, dtype=np.uint8).reshape(6, 6)] * 2, [np.eye(6)] * 2, names=["a", "b"]
+    )
     again = Stack.of(first)
     assert again.names == first.names
     np.testing.assert_array_equal(again.masks, first.masks)
@@ -78,7 +82,9 @@ def test_a_stack_made_of_a_stack_keeps_everything():
 
 def test_luminance_weighs_three_channels_and_averages_others():
     colour = RNG.random((6, 7, 3))
-    np.testing.assert_allclose(Stack.of([colour]).luminance().sources[0], colour @ [0.299, 0.587, 0.114])
+    np.testing.assert_allclose(
+        Stack.of([colour]).luminance().sources[0], colour @ [0.299, 0.587, 0.114]
+    )
     two = RNG.random((6, 7, 2))
     np.testing.assert_allclose(Stack.of([two]).luminance().sources[0], two.mean(axis=2))
 
@@ -126,6 +132,8 @@ def test_points_give_the_richest_transform_that_they_and_the_family_allow(count,
     rng = np.random.default_rng(count)
     canonical = rng.uniform(0, 30, (count, 2))
     square = np.array([[0.0, 0], [30, 0], [30, 30], [0, 30]])
-    truth = np.stack([FAMILIES[kind].fit(square, square + rng.normal(0, 3, (4, 2))) for _ in range(3)])
+    truth = np.stack(
+        [FAMILIES[kind].fit(square, square + rng.normal(0, 3, (4, 2))) for _ in range(3)]
+    )
     points = Points(canonical, map_points(truth, np.stack([canonical] * 3)))
     np.testing.assert_allclose(points.transforms(FAMILIES[family]), truth, atol=1e-6)

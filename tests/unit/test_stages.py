@@ -44,7 +44,9 @@ class TestFeatures:
 
     @pytest.mark.parametrize(("n", "dtype"), [(16, np.float64), (17, np.float32)])
     def test_single_precision_is_for_large_batches(self, n, dtype):
-        job = Job(**dict.fromkeys(field.name for field in fields(Job)))  # 4 parameters, 64 x 64 pixels: 2^14 a picture
+        job = Job(
+            **dict.fromkeys(field.name for field in fields(Job))
+        )  # 4 parameters, 64 x 64 pixels: 2^14 a picture
         stack, family = rf.Stack.of(RNG.random((n, 5, 5))), rf.FAMILIES["similarity"]
         job = replace(job, guide=stack, frame=rf.Frame(64, 64), family=family, dtype=np.float64)
         assert job.rough is dtype
@@ -61,7 +63,9 @@ class TestFeatures:
     def test_what_is_masked_does_not_reach_the_rest(self):
         mask = RNG.random(self.image.shape) > 0.1
         wild = np.where(mask, self.image, 1e3)
-        np.testing.assert_array_equal(contrast(self.image, mask, 1.0, 0.002), contrast(wild, mask, 1.0, 0.002))
+        np.testing.assert_array_equal(
+            contrast(self.image, mask, 1.0, 0.002), contrast(wild, mask, 1.0, 0.002)
+        )
 
     def test_their_length_follows_the_zoom(self):
         fine = np.kron(self.image, np.ones((2, 2)))
@@ -168,7 +172,10 @@ class TestRobustFit:
         rows[:, ::7] += 2 * (RNG.random((50, 129)) < 0.5)
         valid = RNG.random(rows.shape) < 0.9
         model = fit_model(rows, rows, valid)
-        cost, single = (model.others(3, dtype).cost(rows[[3, 43]], valid[[3, 43]]) for dtype in (float, np.float32))
+        cost, single = (
+            model.others(3, dtype).cost(rows[[3, 43]], valid[[3, 43]])
+            for dtype in (float, np.float32)
+        )
         np.testing.assert_allclose(single, cost, rtol=1e-4)
 
     def test_groups_share_a_basis_and_leave_nobody_out(self):
@@ -213,7 +220,9 @@ def test_a_coarse_start_that_leads_astray_is_not_kept(monkeypatch):
 
     batch = rendered_heads(24, occluded=0.3, seed=0)
     api = import_module("rankfold.align.api")
-    monkeypatch.setattr(api, "start_transforms", lambda *_: batch.start)  # as if it were the default
+    monkeypatch.setattr(
+        api, "start_transforms", lambda *_: batch.start
+    )  # as if it were the default
     result = rf.align(batch.images, frame=batch.frame)
     assert "coarse" not in result.trace.stages
     assert alignment_error(result.transforms, batch.truth, batch.points).mean < 0.3

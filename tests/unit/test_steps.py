@@ -30,7 +30,9 @@ def at(offsets, family="similarity"):
 def step_of(offsets, increments, **settings):
     sampler, motion, local = at(offsets)
     true_rows = at(np.zeros((6, 2)))[2].data  # what every head should look like
-    step = guarded_step(sampler, motion, increments, local, true_rows, OuterSettings(**settings), Serial())
+    step = guarded_step(
+        sampler, motion, increments, local, true_rows, OuterSettings(**settings), Serial()
+    )
     return motion, step
 
 
@@ -50,7 +52,9 @@ def test_no_increment_whatever_moves_a_corner_further_than_the_trust_region(fami
             wild = size * rng.standard_normal(motion.parameters.shape)
             limited = limit(motion, wild, CORNERS, 3.0)
             moved = displacements(
-                motion.transforms, motion.with_parameters(motion.parameters + limited).transforms, CORNERS
+                motion.transforms,
+                motion.with_parameters(motion.parameters + limited).transforms,
+                CORNERS,
             )
             assert (moved <= 3.0).all()
 
@@ -61,7 +65,9 @@ def test_small_increments_pass_and_large_ones_use_the_room_they_have():
     np.testing.assert_array_equal(limit(motion, small, CORNERS, 3.0), small)
     moved = displacements(
         motion.transforms,
-        motion.with_parameters(motion.parameters + limit(motion, shifts(5.0), CORNERS, 3.0)).transforms,
+        motion.with_parameters(
+            motion.parameters + limit(motion, shifts(5.0), CORNERS, 3.0)
+        ).transforms,
         CORNERS,
     )
     assert (moved > 2.0).all()
@@ -108,6 +114,8 @@ def test_the_loop_stops_when_no_residual_improves():
     sampler, motion, _ = at(np.zeros((6, 2)))
     settings = OuterSettings(outer_tol=0, objective_tol=-np.inf)
     lam = 1 / np.sqrt(1890)
-    result = iterate(sampler, motion, lam, Settings(tol=1e-3), settings, Serial(), discretisation=blind)
+    result = iterate(
+        sampler, motion, lam, Settings(tol=1e-3), settings, Serial(), discretisation=blind
+    )
     assert result.stop_rule == "no residual improved"
     assert len(result.outer) == 1

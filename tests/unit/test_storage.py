@@ -21,7 +21,9 @@ def edit(folder, **changes):
 
 def test_a_newer_format_asks_for_an_upgrade(saved):
     edit(saved, format_version=99)
-    with pytest.raises(rf.FormatError, match=r"format version 99, this rankfold reads up to 1; upgrade rankfold"):
+    with pytest.raises(
+        rf.FormatError, match=r"format version 99, this rankfold reads up to 1; upgrade rankfold"
+    ):
         rf.load(saved)
 
 
@@ -30,7 +32,9 @@ def test_a_truncated_file_is_recognised(saved, name):
     whole = (saved / name).read_bytes()
     for length in (0, 10, len(whole) // 2, len(whole) - 5):
         (saved / name).write_bytes(whole[:length])
-        with pytest.raises(rf.FormatError, match=r"run is damaged or incomplete \(.*\); restore it from a copy"):
+        with pytest.raises(
+            rf.FormatError, match=r"run is damaged or incomplete \(.*\); restore it from a copy"
+        ):
             rf.load(saved)
 
 
@@ -45,7 +49,9 @@ def test_no_flipped_byte_gets_through_as_another_error(saved):
             rf.load(saved)
         except rf.FormatError:
             noticed += 1
-    assert noticed > 0.5 * len(range(0, len(whole), 11))  # the rest is in dates and flags that nobody reads
+    assert noticed > 0.5 * len(
+        range(0, len(whole), 11)
+    )  # the rest is in dates and flags that nobody reads
 
 
 def test_a_compression_that_nobody_knows_is_damage_too(saved):

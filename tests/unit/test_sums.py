@@ -3,7 +3,16 @@ import math
 import numpy as np
 import pytest
 
-from rankfold.sums import combine, dot, dot_piece, dots, sum_absolute, sum_dual, sum_primal, sum_weighted
+from rankfold.sums import (
+    combine,
+    dot,
+    dot_piece,
+    dots,
+    sum_absolute,
+    sum_dual,
+    sum_primal,
+    sum_weighted,
+)
 
 RNG = np.random.default_rng(0)
 
@@ -38,11 +47,15 @@ class TestSums:
         out = np.empty(60, dtype)
         chosen = RNG.permutation(9)[:count]
         combine(weights, rows, chosen, 20, out)
-        np.testing.assert_allclose(out, weights @ rows[chosen, 20:80].astype(float), atol=20 * accuracy)
+        np.testing.assert_allclose(
+            out, weights @ rows[chosen, 20:80].astype(float), atol=20 * accuracy
+        )
 
     @pytest.mark.parametrize("count", [0, 1, 4, 6, 9])
     def test_dot_products_with_the_same_row(self, dtype, accuracy, count):
         rows, y, out = self.rows(9, 90, dtype), self.rows(1, 60, dtype)[0], np.ones(count)
         chosen = RNG.permutation(9)[:count]
         dots(rows, chosen, 20, y, out)
-        np.testing.assert_allclose(out - 1, rows[chosen, 20:80].astype(float) @ y.astype(float), atol=60 * accuracy)
+        np.testing.assert_allclose(
+            out - 1, rows[chosen, 20:80].astype(float) @ y.astype(float), atol=60 * accuracy
+        )

@@ -12,7 +12,16 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-from rankfold.sums import PIECE, combine, dot_piece, dots, sum_absolute, sum_dual, sum_primal, sum_weighted
+from rankfold.sums import (
+    PIECE,
+    combine,
+    dot_piece,
+    dots,
+    sum_absolute,
+    sum_dual,
+    sum_primal,
+    sum_weighted,
+)
 
 Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]

@@ -53,7 +53,11 @@ def solve_literal(
         primal = float(np.linalg.norm(Z)) / size
         l1 = float(np.abs(E).sum())
         objective = float(kept.sum()) + problem.sparsity * l1
-        records.append(InnerRecord(outer, iteration, objective, float(kept.sum()), l1, len(kept), primal, primal, mu))
+        records.append(
+            InnerRecord(
+                outer, iteration, objective, float(kept.sum()), l1, len(kept), primal, primal, mu
+            )
+        )
         if not np.isfinite(objective) or objective > 1e6 * largest:
             status = Status.NON_FINITE
             break
@@ -75,4 +79,6 @@ def _embed(problem: Problem, clone: Clone, A: Floats, E: Floats, executor: Execu
     units = np.full(n, float(np.ptp(problem.data))) if problem.units is None else problem.units
     valid = None if problem.weights is None else problem.weights > 0
     shape = problem.shape or (1, 1, m)
-    return np.asarray(clone.projector(Context(V, E, V, valid, V @ V.T, units, shape, executor)), dtype=np.float64)
+    return np.asarray(
+        clone.projector(Context(V, E, V, valid, V @ V.T, units, shape, executor)), dtype=np.float64
+    )

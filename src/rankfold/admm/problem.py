@@ -26,21 +26,33 @@ class Problem:
     data: Array  # D, n x m; zero where the weight is zero
     sparsity: float  # λ
     weights: Array | None = None  # Ω, n x m, 0 = missing (E is free there); None = all ones
-    basis: Array | None = None  # Q, n x p x m, orthonormal rows for each image: the column space of J_i
-    units: npt.NDArray[np.float64] | None = None  # (n,): the range of a pixel in row i; None: of the data
-    shape: tuple[int, int, int] | None = None  # (channels, height, width) of a row; None: a plain row
+    basis: Array | None = (
+        None  # Q, n x p x m, orthonormal rows for each image: the column space of J_i
+    )
+    units: npt.NDArray[np.float64] | None = (
+        None  # (n,): the range of a pixel in row i; None: of the data
+    )
+    shape: tuple[int, int, int] | None = (
+        None  # (channels, height, width) of a row; None: a plain row
+    )
 
     def __post_init__(self) -> None:
         """Check shapes and values once, so that the loop need not."""
         if self.data.ndim != 2 or 0 in self.data.shape:
-            raise InputError(f"the data matrix has shape {self.data.shape}; it must be (n, m) and not empty")
+            raise InputError(
+                f"the data matrix has shape {self.data.shape}; it must be (n, m) and not empty"
+            )
         n, m = self.data.shape
         if self.weights is not None and self.weights.shape != (n, m):
-            raise InputError(f"weights have shape {self.weights.shape}, the data {(n, m)}; they must agree")
+            raise InputError(
+                f"weights have shape {self.weights.shape}, the data {(n, m)}; they must agree"
+            )
         if self.basis is not None and (self.basis.shape[0], self.basis.shape[2]) != (n, m):
             raise InputError(f"the basis has shape {self.basis.shape}; it must be ({n}, p, {m})")
         if not (np.isfinite(self.sparsity) and self.sparsity > 0):
-            raise InputError(f"the sparsity weight is {self.sparsity}; it must be a positive number")
+            raise InputError(
+                f"the sparsity weight is {self.sparsity}; it must be a positive number"
+            )
 
 
 def default_sparsity(shape: tuple[int, int], sparsity_weight: float) -> float:
@@ -59,7 +71,9 @@ class Clone:
 
     def due(self, growth: float, iteration: int) -> bool:
         """Whether Φ is to be made now: μ has grown enough, and it is the turn of this iteration."""
-        return self.weight > 0 and growth >= self.start * (1 - 1e-9) and iteration % self.period == 0
+        return (
+            self.weight > 0 and growth >= self.start * (1 - 1e-9) and iteration % self.period == 0
+        )
 
     def __post_init__(self) -> None:
         """Refuse values that make no sense."""
@@ -77,11 +91,19 @@ class Settings:
     max_iter: int = 1000
     penalty_growth: float = 1.25  # ρ
     penalty_start: float = 1.25  # μ_0 σ_1
-    balance: float = np.inf  # μ grows only while dual ≤ balance x primal residual; ∞ = always, as published
-    outrun: float = np.inf  # x the primal residual: a dual one above it will not fall any more; ∞ = as published
+    balance: float = (
+        np.inf
+    )  # μ grows only while dual ≤ balance x primal residual; ∞ = always, as published
+    outrun: float = (
+        np.inf
+    )  # x the primal residual: a dual one above it will not fall any more; ∞ = as published
     finish: float = 1.25  # ρ once the run is frozen and only the primal residual has to fall
-    relaxation: float = 1.0  # a: the steps after A take aA + (1 - a)(V_m - E) for it, until the run is frozen
-    dual_tol: float = 1e-3  # relative dual residual above which a stopped run was frozen, a balanced one goes on
+    relaxation: float = (
+        1.0  # a: the steps after A take aA + (1 - a)(V_m - E) for it, until the run is frozen
+    )
+    dual_tol: float = (
+        1e-3  # relative dual residual above which a stopped run was frozen, a balanced one goes on
+    )
 
     surrogate: str = "nuclear"  # of the rank: a row of SURROGATES
     surrogate_start: float = 8.0  # used once μ has grown by this factor; the nuclear norm before
@@ -97,7 +119,9 @@ class Settings:
 
     def frozen(self, primal: float, dual: float) -> bool:
         """Whether μ has outrun the dual residual for good. The rank is kept then: noise would pass the threshold."""
-        return bool(np.isfinite(self.outrun)) and dual > max(self.outrun * primal, 10 * self.dual_tol)
+        return bool(np.isfinite(self.outrun)) and dual > max(
+            self.outrun * primal, 10 * self.dual_tol
+        )
 
     @property
     def convex(self) -> bool:
@@ -111,14 +135,18 @@ class Settings:
         if self.max_iter < 1:
             raise InputError(f"max_iter={self.max_iter} must be at least 1")
         if not (1 < self.penalty_growth < 10):
-            raise InputError(f"penalty_growth={self.penalty_growth} must lie between 1 and 10, 1.25 is usual")
+            raise InputError(
+                f"penalty_growth={self.penalty_growth} must lie between 1 and 10, 1.25 is usual"
+            )
         if self.variant not in ("merged", "literal"):
             raise InputError(f"unknown variant {self.variant!r}; use 'merged' or 'literal'")
         if self.surrogate not in SURROGATES:
             names = ", ".join(SURROGATES)
             raise InputError(f"unknown rank_surrogate {self.surrogate!r}; choose one of {names}")
         if not self.balance > 0:
-            raise InputError(f"balance={self.balance} must be positive; infinity lets the penalty always grow")
+            raise InputError(
+                f"balance={self.balance} must be positive; infinity lets the penalty always grow"
+            )
 
 
 # How the penalty grows: the settings that differ from the published ones. "balanced" waits for the dual residual and is
@@ -128,7 +156,13 @@ class Settings:
 SCHEDULES: dict[str, dict[str, float]] = {
     "published": {},
     "balanced": {"balance": 30.0},
-    "quick": {"penalty_start": 8.0, "penalty_growth": 1.5, "relaxation": 1.6, "outrun": 1000.0, "finish": 10.0},
+    "quick": {
+        "penalty_start": 8.0,
+        "penalty_growth": 1.5,
+        "relaxation": 1.6,
+        "outrun": 1000.0,
+        "finish": 10.0,
+    },
 }
 
 

@@ -25,10 +25,14 @@ import numpy.typing as npt
 
 Floats = npt.NDArray[np.float64]
 
-THIN = 2.2  # two thin products are less work below n / 2; a little less, because thin ones run slower
+THIN = (
+    2.2  # two thin products are less work below n / 2; a little less, because thin ones run slower
+)
 PARTIAL = 12  # fewer than n / 12 singular values are found one by one; above, all of them at once are quicker
 SINGLE_LIMIT = 3e-3  # the same for a Gram matrix in single precision
-GRAM_LIMIT = 1e-7  # t / σ_1 below which the Gram form is left: ε σ_1²/2t is then 1e-9 σ_1 and 1e-2 t
+GRAM_LIMIT = (
+    1e-7  # t / σ_1 below which the Gram form is left: ε σ_1²/2t is then 1e-9 σ_1 and 1e-2 t
+)
 
 
 def nuclear(sigma: Floats, threshold: float) -> Floats:
@@ -46,7 +50,10 @@ def reweighted(sigma: Floats, threshold: float) -> Floats:
     return np.asarray(threshold * np.minimum(2.0, 2 * d / (np.maximum(sigma - threshold, 0.0) + d)))
 
 
-SURROGATES: dict[str, Callable[[Floats, float], Floats]] = {"nuclear": nuclear, "reweighted": reweighted}
+SURROGATES: dict[str, Callable[[Floats, float], Floats]] = {
+    "nuclear": nuclear,
+    "reweighted": reweighted,
+}
 
 
 @dataclass(frozen=True)
@@ -77,17 +84,27 @@ def form_for(threshold: float, largest: float, precise: bool = True) -> str:
 
 
 def threshold_gram(
-    gram: Floats, threshold: float, surrogate: str = "nuclear", most: int | None = None, expected: int | None = None
+    gram: Floats,
+    threshold: float,
+    surrogate: str = "nuclear",
+    most: int | None = None,
+    expected: int | None = None,
 ) -> Thresholding:
     """SVT from X X', of rank ``most`` at most. If few singular values are ``expected``, only those are looked for."""
     if expected is not None and PARTIAL * expected < len(gram):
         from scipy.linalg import eigh
 
         # bisection finds every one above t, however many there are; the expectation only decides what is quicker
-        squares, U = eigh(gram, subset_by_value=(threshold**2, np.inf), driver="evx", check_finite=False)
+        squares, U = eigh(
+            gram, subset_by_value=(threshold**2, np.inf), driver="evx", check_finite=False
+        )
     else:
-        squares, U = np.linalg.eigh(gram)  # divide and conquer; the MRRR driver is not bit for bit repeatable
-    return _operator(U[:, ::-1], np.sqrt(np.maximum(squares[::-1], 0.0)), threshold, surrogate, most)
+        squares, U = np.linalg.eigh(
+            gram
+        )  # divide and conquer; the MRRR driver is not bit for bit repeatable
+    return _operator(
+        U[:, ::-1], np.sqrt(np.maximum(squares[::-1], 0.0)), threshold, surrogate, most
+    )
 
 
 def threshold_triangles(
@@ -104,7 +121,9 @@ def largest_singular_value(gram: Floats) -> float:
     return float(np.sqrt(max(float(np.linalg.eigvalsh(gram)[-1]), 0.0)))
 
 
-def _operator(U: Floats, sigma: Floats, threshold: float, surrogate: str, most: int | None) -> Thresholding:
+def _operator(
+    U: Floats, sigma: Floats, threshold: float, surrogate: str, most: int | None
+) -> Thresholding:
     """M = U diag((1 - t/σ)_+) U' from the left singular vectors and values of X, largest first.
 
     Values up to t may be left out: no surrogate keeps them.

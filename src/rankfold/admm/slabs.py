@@ -26,7 +26,9 @@ from rankfold.executors import Executor
 Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
 
-SLAB_VALUES = 2**17  # values of one array in a slab: a megabyte, so that a few of them stay in cache
+SLAB_VALUES = (
+    2**17
+)  # values of one array in a slab: a megabyte, so that a few of them stay in cache
 SLAB_MIN = 128  # shortest slab, for the efficiency of the matrix products
 WHOLE_VALUES = 2**21  # values of one array in a problem that is one slab
 RUNS = 4  # in which the rows of such a problem are swept
@@ -147,7 +149,9 @@ def sweep(
     Returns for every part its rows, the change of δ, and its share of ‖Ω∘E‖_1 and of the squared norms of
     :func:`ascend`, which says what ``merge`` is.
     """
-    if len(slabs[0].runs) > 1:  # a product of few rows with X is slow: all rows of a block of columns, then the runs
+    if (
+        len(slabs[0].runs) > 1
+    ):  # a product of few rows with X is slow: all rows of a block of columns, then the runs
         executor.run(lambda block: multiply(slabs[0], M, block), slabs[0].blocks)
         M = ()
     return executor.run(_sweep, parts_of(slabs), M, mu, mu_next, sparsity, beta, relaxation, merge)
@@ -177,7 +181,9 @@ def _sweep(
     X, A, E, Y, Q, V = (array[rows] for array in (slab.X, slab.A, slab.E, slab.Y, slab.Q, slab.V))
     W, P = (array[rows] if array.size else array for array in (slab.W, slab.P))
     change, norms = np.empty(Q.shape[:2]), np.empty(3)
-    l1 = sweep(X, A, E, Y, W, P, Q, V, sparsity / mu, beta, relaxation, mu, mu_next, merge, change, norms)
+    l1 = sweep(
+        X, A, E, Y, W, P, Q, V, sparsity / mu, beta, relaxation, mu, mu_next, merge, change, norms
+    )
     return (slab.rows if rows == ALL else rows), change, l1, norms
 
 
@@ -206,7 +212,9 @@ def shrink(
     return products, l1
 
 
-def ascend(part: tuple[Slab, slice], change: Floats, mu: float, mu_next: float, beta: float, merge: bool) -> Floats:
+def ascend(
+    part: tuple[Slab, slice], change: Floats, mu: float, mu_next: float, beta: float, merge: bool
+) -> Floats:
     """V += J Δδ; Z = V - A - E; Y += μ Z; X = V - E + Y/μ⁺ for some rows of a slab. Returns three squared norms.
 
     They are those of Z, of the dual residual μ (JΔδ - ΔE) and of Y. With ``merge`` X also gets its Φ, if there is one:

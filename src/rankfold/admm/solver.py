@@ -93,9 +93,12 @@ def solve(
             status = Status.STOPPED
             break
     low_rank, sparse, dual = (
-        on_slab.gather(slabs, (getattr(slab, name) for slab in slabs), problem.data.shape) for name in "AEY"
+        on_slab.gather(slabs, (getattr(slab, name) for slab in slabs), problem.data.shape)
+        for name in "AEY"
     )
-    return Solution(low_rank, sparse, dual, state.delta, state.singular_values, status, tuple(records))
+    return Solution(
+        low_rank, sparse, dual, state.delta, state.singular_values, status, tuple(records)
+    )
 
 
 def step(
@@ -123,7 +126,9 @@ def step(
     # V = D + Jδ;  Z = V - A - E;  Y += μ Z;  μ *= ρ;  and X for the next A, with βΦ unless a new Φ is due
     operator = svt.factors(problem.data.dtype)
     mu_next, cloned = mu * state.growth, state.cloned
-    due = clone is not None and clone.due(mu_next * state.largest / settings.penalty_start, index[1])
+    due = clone is not None and clone.due(
+        mu_next * state.largest / settings.penalty_start, index[1]
+    )
     if all(slab.independent for slab in slabs):
         ends = on_slab.sweep(slabs, executor, operator, mu, mu_next, lam, beta, relaxation, not due)
         change = _add_up([(rows, part) for rows, part, _, _ in ends], state.delta)
@@ -132,7 +137,9 @@ def step(
         parts = executor.run(on_slab.shrink, slabs, operator, mu, lam, beta, relaxation)
         products = [(slab.rows, part) for slab, (part, _) in zip(slabs, parts, strict=True)]
         change, l1 = -_add_up(products, state.delta), sum(part for _, part in parts)
-        norms = executor.run(on_slab.ascend, on_slab.parts_of(slabs), change, mu, mu_next, beta, not due)
+        norms = executor.run(
+            on_slab.ascend, on_slab.parts_of(slabs), change, mu, mu_next, beta, not due
+        )
     delta = state.delta + change
     if clone is not None and due:
         # Φ = project(A, E, V), now and then
@@ -156,11 +163,26 @@ def step(
     # a rank that is kept does not depend on digits of singular values that are near the threshold
     form = form_for(1 / (mu_next * (1 + beta)), svt.largest, precise=not frozen)
     growth, rank = settings.growth(primal, dual), len(svt.singular_values)
-    return State(delta, mu_next, growth, cloned, state.largest, form, rank, frozen, svt.singular_values, record)
+    return State(
+        delta,
+        mu_next,
+        growth,
+        cloned,
+        state.largest,
+        form,
+        rank,
+        frozen,
+        svt.singular_values,
+        record,
+    )
 
 
 def _initial_state(
-    problem: Problem, settings: Settings, slabs: list[Slab], executor: Executor, near: Solution | None
+    problem: Problem,
+    settings: Settings,
+    slabs: list[Slab],
+    executor: Executor,
+    near: Solution | None,
 ) -> State:
     """Y = D / max(σ_1, max|D|/λ), μ = 1.25/σ_1, E = 0, δ = 0; or E and Y of a solution that is near, and its σ_1."""
     if near is not None and near.rank > 0:
@@ -177,16 +199,22 @@ def _initial_state(
     p = 0 if problem.basis is None else problem.basis.shape[1]
     delta, growth = np.zeros((len(problem.data), p)), settings.penalty_growth
     rank = 1 if near is None else near.rank
-    return State(delta, mu, growth, False, largest, form_for(1 / mu, largest), rank, False, np.zeros(0), None)
+    return State(
+        delta, mu, growth, False, largest, form_for(1 / mu, largest), rank, False, np.zeros(0), None
+    )
 
 
-def _threshold(slabs: list[Slab], state: State, executor: Executor, threshold: float, surrogate: str) -> Thresholding:
+def _threshold(
+    slabs: list[Slab], state: State, executor: Executor, threshold: float, surrogate: str
+) -> Thresholding:
     """SVT of X through its small matrices, one a slab."""
     reductions = on_slab.reductions(slabs, executor, state.form)
     most = state.rank if state.frozen else None
     if state.form == "triangle":
         return threshold_triangles(reductions, threshold, surrogate, most)
-    return threshold_gram(reduce(np.add, reductions), threshold, surrogate, most, expected=state.rank)
+    return threshold_gram(
+        reduce(np.add, reductions), threshold, surrogate, most, expected=state.rank
+    )
 
 
 def _project(
@@ -194,7 +222,9 @@ def _project(
 ) -> npt.NDArray[Any]:
     """Φ from the whole rows; the Gram matrix of A is at hand where slabs are cut along the pixels."""
     shape = problem.data.shape
-    A, E, V = (on_slab.gather(slabs, (getattr(slab, name) for slab in slabs), shape) for name in "AEV")
+    A, E, V = (
+        on_slab.gather(slabs, (getattr(slab, name) for slab in slabs), shape) for name in "AEV"
+    )
     small = problem.data.size <= on_slab.SLAB_VALUES  # to wake a thread takes longer than it saves
     valid = None if problem.weights is None else problem.weights > 0
     context = Context(
@@ -203,7 +233,9 @@ def _project(
         target=V,
         valid=valid,
         gram=np.asarray(A @ A.T, dtype=np.float64) if slabs[0].tall else svt.gram(),
-        units=np.full(shape[0], float(np.ptp(problem.data))) if problem.units is None else problem.units,
+        units=np.full(shape[0], float(np.ptp(problem.data)))
+        if problem.units is None
+        else problem.units,
         shape=problem.shape or (1, 1, shape[1]),
         executor=Serial() if small else executor,
     )

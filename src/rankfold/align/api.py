@@ -151,7 +151,9 @@ def align(
     if schedule not in ("balanced", "quick"):
         raise InputError(f"unknown schedule {schedule!r}; choose one of balanced, quick")
     quick = schedule == "quick"
-    projector = chosen.projector if isinstance(projector, str) and projector == "auto" else projector
+    projector = (
+        chosen.projector if isinstance(projector, str) and projector == "auto" else projector
+    )
     surrogate = chosen.rank_surrogate if rank_surrogate == "auto" else rank_surrogate
     check_variant(variant, projector)
     held = check_gauge(gauge, len(stack))
@@ -204,7 +206,9 @@ def align(
         if job.features is None:
             scores = place_scores(full, transforms, data, solution.low_rank, valid, run)
         else:
-            scores = place_scores(job.contrast, transforms, *feature_rows(job, transforms), run, offset=1.0)
+            scores = place_scores(
+                job.contrast, transforms, *feature_rows(job, transforms), run, offset=1.0
+            )
     interrupted = solution.status is Status.STOPPED
     sparse = data - solution.low_rank if interrupted else solution.sparse
     status = solution.status if moved is None or moved.status.good or interrupted else moved.status
@@ -224,11 +228,19 @@ def align(
         singular_values=solution.singular_values,
         objective=solution.objective,
         status=status,
-        stop_rule="observer" if interrupted else "fixed transforms" if moved is None else moved.stop_rule,
-        rescued=np.zeros(len(stack), bool) if moved is None or moved.rescued is None else moved.rescued,
+        stop_rule="observer"
+        if interrupted
+        else "fixed transforms"
+        if moved is None
+        else moved.stop_rule,
+        rescued=np.zeros(len(stack), bool)
+        if moved is None or moved.rescued is None
+        else moved.rescued,
         trace=Trace.of(
             (*(moved.inner if moved else ()), *solution.records),
-            [replace(r, transforms=stack.to_original(r.transforms)) for r in moved.outer] if moved else (),
+            [replace(r, transforms=stack.to_original(r.transforms)) for r in moved.outer]
+            if moved
+            else (),
             dict(moved.moved) if moved else {},
         ),
         names=stack.names,

@@ -70,13 +70,23 @@ def decompose(
     """
     chosen = get_method(method)
     if chosen.moves and chosen.projector is None:
-        raise InputError(f"method {method!r} is its transforms; use align(), or decompose(method='rpca')")
-    projector = chosen.projector if isinstance(projector, str) and projector == "auto" else projector
+        raise InputError(
+            f"method {method!r} is its transforms; use align(), or decompose(method='rpca')"
+        )
+    projector = (
+        chosen.projector if isinstance(projector, str) and projector == "auto" else projector
+    )
     surrogate = chosen.rank_surrogate if rank_surrogate == "auto" else rank_surrogate
     check_variant(variant, projector)
-    given = np.ma.filled(np.ma.asarray(X).astype(float), np.nan) if np.ma.isMaskedArray(X) else np.asarray(X)
+    given = (
+        np.ma.filled(np.ma.asarray(X).astype(float), np.nan)
+        if np.ma.isMaskedArray(X)
+        else np.asarray(X)
+    )
     if given.ndim < 2 or 0 in given.shape:
-        raise InputError(f"the data have shape {given.shape}; give (n, m) or (n, height, width[, channels])")
+        raise InputError(
+            f"the data have shape {given.shape}; give (n, m) or (n, height, width[, channels])"
+        )
     if np.iscomplexobj(given) or not (np.issubdtype(given.dtype, np.number) or given.dtype == bool):
         raise InputError(f"the data have type {given.dtype}; pass integers or floats")
     data = given.reshape(len(given), -1).astype(check_dtype(dtype))
@@ -91,22 +101,37 @@ def decompose(
     data /= np.asarray(unit, data.dtype)
     shape = (1, 1, data.shape[1]) if given.ndim == 2 else (1, *given.shape[1:3])
     if given.ndim == 4:  # rows are (channels, height, width) inside
-        data = np.ascontiguousarray(np.moveaxis(data.reshape(given.shape), -1, 1)).reshape(data.shape)
+        data = np.ascontiguousarray(np.moveaxis(data.reshape(given.shape), -1, 1)).reshape(
+            data.shape
+        )
         valid = np.moveaxis(valid.reshape(given.shape), -1, 1).reshape(data.shape)
         shape = (given.shape[3], *given.shape[1:3])
-    problem = Problem(data, default_sparsity(data.shape, sparsity_weight), weights_of(valid), shape=shape)
+    problem = Problem(
+        data, default_sparsity(data.shape, sparsity_weight), weights_of(valid), shape=shape
+    )
     settings = Settings(
-        tol=tol, max_iter=max_iter, surrogate=surrogate, clone=clone_for(projector, n_neighbors), variant=variant
+        tol=tol,
+        max_iter=max_iter,
+        surrogate=surrogate,
+        clone=clone_for(projector, n_neighbors),
+        variant=variant,
     )
     settings = scheduled(settings, schedule)
     with executor_for(executor, n_jobs) as run:
         solution = solve(problem, settings, run, observe)
-    if solution.status is not Status.STALLED or schedule == "balanced":  # otherwise that is what was asked for
+    if (
+        solution.status is not Status.STALLED or schedule == "balanced"
+    ):  # otherwise that is what was asked for
         announce(solution.status, "decompose", strict)
     sparse = data - solution.low_rank if solution.status is Status.STOPPED else solution.sparse
-    low_rank, sparse = unit * solution.low_rank, unit * sparse  # copies: theirs are part of all that the solver had
+    low_rank, sparse = (
+        unit * solution.low_rank,
+        unit * sparse,
+    )  # copies: theirs are part of all that the solver had
     if not valid.all():
-        known = valid.any(axis=0) & valid.any(axis=1)[:, None]  # a row or column that nobody saw stays unknown
+        known = (
+            valid.any(axis=0) & valid.any(axis=1)[:, None]
+        )  # a row or column that nobody saw stays unknown
         low_rank, sparse = np.where(known, low_rank, np.nan), np.where(valid, sparse, 0)
     return Decomposition(
         low_rank=_like(low_rank, given.shape),

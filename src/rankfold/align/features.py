@@ -44,7 +44,9 @@ def contrast_sampler(
         return Source(stack.sources[i], stack.masks[i], margin, ready, frame, transforms[i])
 
     sources = tuple(executor.run(one, range(len(stack))))
-    return Sampler(frame, sources, 1, stack.names, dtype, value_range=1.0)  # for projectors, which see pixels only
+    return Sampler(
+        frame, sources, 1, stack.names, dtype, value_range=1.0
+    )  # for projectors, which see pixels only
 
 
 def contrast(source: Array, mask: Bools, zoom: float, floor: float) -> Array:

@@ -15,7 +15,9 @@ Bools = npt.NDArray[np.bool_]
 
 
 @njit(cache=True, nogil=True)
-def reweigh(rows: Array, fitted: Array, valid: Bools, square: float, weight: Array, weighted: Array) -> None:
+def reweigh(
+    rows: Array, fitted: Array, valid: Bools, square: float, weight: Array, weighted: Array
+) -> None:
     """Weights (c²/(c² + r²))² of residuals r = rows - fitted, zero where not valid, and the rows times them."""
     one = rows.dtype.type(square)
     for i in range(len(rows)):

@@ -22,7 +22,11 @@ QUICK = 1e-3  # inner tolerance where only a step is wanted
 QUICK_STEP = 3e-3  # and where the next one goes on from where it ended
 QUICK_START = 1e-2  # and as long as the objective falls by a share of QUICK_FALL a step: a fifth fewer iterations
 QUICK_FALL = 5e-3
-QUICK_STRIDES = {"penalty_start": 8.0, "penalty_growth": 1.7, "relaxation": 1.4}  # there; ρ 1.5 or a 1.6 take longer
+QUICK_STRIDES = {
+    "penalty_start": 8.0,
+    "penalty_growth": 1.7,
+    "relaxation": 1.4,
+}  # there; ρ 1.5 or a 1.6 take longer
 QUICK_END = 40.0  # μ_0 σ_1 of the decomposition at the end, which goes on from there too: four iterations fewer
 
 
@@ -33,11 +37,17 @@ class OuterSettings:
     max_outer: int = 50
     outer_tol: float = 0.02  # stop: median over images of the largest corner displacement of a step
     objective_tol: float = 0.01  # stop: the objective fell by less (RASL's rule)
-    patience: int = 1  # so many times in a row; more for MeADMM, whose objective need not fall every time
+    patience: int = (
+        1  # so many times in a row; more for MeADMM, whose objective need not fall every time
+    )
     trust: float = 3.0  # no corner moves further in one step; infinity = no limit
-    halvings: int | None = 3  # shorten a step that does not lower its residual; None = take every step whole
+    halvings: int | None = (
+        3  # shorten a step that does not lower its residual; None = take every step whole
+    )
     gauge: Gauge = "mean"
-    quick: bool = False  # solve each linearised problem to a few digits only, from where the last one ended
+    quick: bool = (
+        False  # solve each linearised problem to a few digits only, from where the last one ended
+    )
 
     def __post_init__(self) -> None:
         """Refuse limits that make no sense."""
@@ -86,8 +96,12 @@ def iterate(
         inner = replace(inner, **QUICK_STRIDES)  # type: ignore[arg-type]
         final = replace(inner, tol=max(inner.tol, QUICK_STEP))
         inner = replace(inner, tol=max(inner.tol, QUICK_START))
-        sampler = replace(sampler, dtype=np.float32)  # twice as fast, and a step of three digits does not feel it
-        settings = replace(settings, patience=settings.patience + 1)  # an objective of three digits may hesitate once
+        sampler = replace(
+            sampler, dtype=np.float32
+        )  # twice as fast, and a step of three digits does not feel it
+        settings = replace(
+            settings, patience=settings.patience + 1
+        )  # an objective of three digits may hesitate once
     settled = 0  # outer iterations before the inner tolerance was the final one
     solution: Solution | None = None
     inner_records: list[InnerRecord] = []
@@ -113,7 +127,9 @@ def iterate(
 
         # Δτ_i = R_i^{-1} δ_i, then line 6: τ <- τ + Δτ, guarded, and the gauge
         increments = (local.increments @ solution.increments[:, :, None])[:, :, 0]
-        step = guarded_step(sampler, motion, increments, local, solution.low_rank, settings, executor)
+        step = guarded_step(
+            sampler, motion, increments, local, solution.low_rank, settings, executor
+        )
         moved = apply_gauge(motion.with_parameters(step.parameters), start, settings.gauge)
         displacement = displacements(motion.transforms, moved.transforms, corners)
         motion = moved
@@ -149,12 +165,18 @@ def iterate(
     return OuterResult(motion, solution, tuple(inner_records), tuple(outer_records), status, rule)
 
 
-def stop_rule(records: list[OuterRecord], improved: npt.NDArray[np.bool_], settings: OuterSettings) -> str:
+def stop_rule(
+    records: list[OuterRecord], improved: npt.NDArray[np.bool_], settings: OuterSettings
+) -> str:
     """Name of the stop rule that is met, or an empty string."""
     if records[-1].median_displacement < settings.outer_tol:
         return "displacement"
     before, recent = records[: -settings.patience], records[-settings.patience :]
-    if before and min(r.objective for r in before) - min(r.objective for r in recent) < settings.objective_tol:
+    if (
+        before
+        and min(r.objective for r in before) - min(r.objective for r in recent)
+        < settings.objective_tol
+    ):
         return "objective"
     if not improved.any():
         return "no residual improved"
@@ -163,7 +185,10 @@ def stop_rule(records: list[OuterRecord], improved: npt.NDArray[np.bool_], setti
 
 def _falls_slowly(records: list[OuterRecord]) -> bool:
     """Whether the last step lowered the objective by less than QUICK_FALL of it."""
-    return len(records) > 1 and records[-2].objective - records[-1].objective < QUICK_FALL * records[-1].objective
+    return (
+        len(records) > 1
+        and records[-2].objective - records[-1].objective < QUICK_FALL * records[-1].objective
+    )
 
 
 def weights_of(valid: npt.NDArray[np.bool_]) -> npt.NDArray[Any] | None:

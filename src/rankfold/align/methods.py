@@ -68,7 +68,9 @@ def clone_for(projector: str | Projector | None, n_neighbors: int) -> Clone | No
 def check_variant(variant: str, projector: str | Projector | None) -> None:
     """Algorithm 2 as printed is nothing without Definition 1."""
     if variant == "literal" and projector is None:
-        raise InputError("variant='literal' is Algorithm 2 of the paper, which needs a projector; set one")
+        raise InputError(
+            "variant='literal' is Algorithm 2 of the paper, which needs a projector; set one"
+        )
 
 
 def coarse_for(coarse: str | bool, method: Method, init: object) -> str | bool:
@@ -107,24 +109,36 @@ def frame_for(frame: tuple[int, int] | Frame | None, stack: Stack) -> Frame:
     try:
         height, width = (operator.index(size) for size in frame)
     except (TypeError, ValueError) as error:
-        raise InputError(f"frame={frame!r} is not a size; give (height, width) in whole pixels") from error
+        raise InputError(
+            f"frame={frame!r} is not a size; give (height, width) in whole pixels"
+        ) from error
     return Frame(height, width)
 
 
-def start_transforms(init: str | npt.ArrayLike | Points, stack: Stack, frame: Frame, family: str) -> Floats:
+def start_transforms(
+    init: str | npt.ArrayLike | Points, stack: Stack, frame: Frame, family: str
+) -> Floats:
     """Transforms (n, 3, 3) to start from."""
     n = len(stack)
     if isinstance(init, str):
         if init not in ("centred", "identity"):
-            raise InputError(f"unknown init {init!r}; use 'centred', 'identity', an (n, 3, 3) array or Points")
+            raise InputError(
+                f"unknown init {init!r}; use 'centred', 'identity', an (n, 3, 3) array or Points"
+            )
         return stack.centred(frame) if init == "centred" else np.tile(np.eye(3), (n, 1, 1))
-    transforms = init.transforms(get_family(family)) if isinstance(init, Points) else np.asarray(init, np.float64)
+    transforms = (
+        init.transforms(get_family(family))
+        if isinstance(init, Points)
+        else np.asarray(init, np.float64)
+    )
     transforms = stack.from_original(transforms)
     if transforms.shape != (n, 3, 3):
         raise InputError(f"init has shape {transforms.shape}; {n} images need ({n}, 3, 3)")
     for T, name in zip(transforms, stack.names, strict=True):
         if not np.isfinite(T).all() or abs(np.linalg.det(T)) < 1e-12 or T[2, 2] == 0:
-            raise InputError(f"the start transform of {name} is not finite or not invertible; correct it in init")
+            raise InputError(
+                f"the start transform of {name} is not finite or not invertible; correct it in init"
+            )
     return transforms / transforms[:, 2:, 2:]
 
 

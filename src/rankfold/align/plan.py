@@ -86,4 +86,6 @@ def _flops(size: int = 256) -> float:
     began = time.perf_counter()
     for _ in range(4):
         a @ a
-    return float(4 * 2 * size**3 / max(time.perf_counter() - began, 1e-6)) / 1.4  # of which we get most
+    return (
+        float(4 * 2 * size**3 / max(time.perf_counter() - began, 1e-6)) / 1.4
+    )  # of which we get most

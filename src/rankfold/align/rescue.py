@@ -56,7 +56,13 @@ def suspicious(cost: Floats) -> npt.NDArray[np.bool_]:
 
 
 def rescue(
-    sampler: Sampler, motion: Motion, start: Floats, model: Model, cost: Floats, search: Search, executor: Executor
+    sampler: Sampler,
+    motion: Motion,
+    start: Floats,
+    model: Model,
+    cost: Floats,
+    search: Search,
+    executor: Executor,
 ) -> tuple[Motion, npt.NDArray[np.bool_]]:
     """Search a better place for every suspicious picture; returns the new motion and who moved.
 
@@ -75,7 +81,10 @@ def rescue(
             if displacements(start[i : i + 1], matrix[None], corners)[0] > search.bound:
                 continue
             value = _cost(sampler, motion, i, [found], others)[0]
-            if value < lowest and displacements(motion.matrix(i, now)[None], matrix[None], corners)[0] > MOVED:
+            if (
+                value < lowest
+                and displacements(motion.matrix(i, now)[None], matrix[None], corners)[0] > MOVED
+            ):
                 best, lowest = found, value
         return best
 
@@ -87,13 +96,17 @@ def rescue(
     return motion.with_parameters(parameters), moved
 
 
-def register(sampler: Sampler, motion: Motion, index: int, parameters: Floats, others: Basis) -> Floats:
+def register(
+    sampler: Sampler, motion: Motion, index: int, parameters: Floats, others: Basis
+) -> Floats:
     """Robust Lucas-Kanade of one picture against the basis of the others, from coarse to fine residuals."""
     basis = others.rows
     corners = sampler.frame.corners
     p, m = motion.family.size, basis.shape[1]
     values, valid = np.empty(m, sampler.dtype), np.empty(m, np.bool_)
-    design, weighted = np.empty((2, p + len(basis), m), basis.dtype)  # F(τ + Δ) ≈ F + JΔ = w B: rows J and -B
+    design, weighted = np.empty(
+        (2, p + len(basis), m), basis.dtype
+    )  # F(τ + Δ) ≈ F + JΔ = w B: rows J and -B
     np.negative(basis, out=design[p:])
     for factor in ANNEAL:
         scale = factor * others.scale
@@ -113,12 +126,19 @@ def register(sampler: Sampler, motion: Motion, index: int, parameters: Floats, o
             change = np.linalg.solve(normal, -(weighted @ row[0]))[:p]
             step = limit(here, change[None], corners, trust=3.0)[0]
             parameters = parameters + step
-            if displacements(here.transforms, _with(motion, index, parameters).transforms, corners)[0] < 0.01:
+            if (
+                displacements(
+                    here.transforms, _with(motion, index, parameters).transforms, corners
+                )[0]
+                < 0.01
+            ):
                 break
     return parameters
 
 
-def _starts(sampler: Sampler, motion: Motion, index: int, others: Basis, search: Search) -> list[Floats]:
+def _starts(
+    sampler: Sampler, motion: Motion, index: int, others: Basis, search: Search
+) -> list[Floats]:
     """The most promising places of a grid around the start and of a small one around the current place."""
     family = motion.family
     current = family.matrix(motion.parameters[index])
@@ -126,7 +146,10 @@ def _starts(sampler: Sampler, motion: Motion, index: int, others: Basis, search:
     around_now = [family.parameters(current @ M) for M in _grid(family, LOCAL)]
     candidates = around_start + around_now
     cost = np.concatenate(
-        [_cost(sampler, motion, index, candidates[k : k + 48], others) for k in range(0, len(candidates), 48)]
+        [
+            _cost(sampler, motion, index, candidates[k : k + 48], others)
+            for k in range(0, len(candidates), 48)
+        ]
     )
     return [candidates[k] for k in np.argsort(cost, kind="stable")[:KEPT_STARTS]]
 
@@ -136,13 +159,18 @@ def _grid(family: Family, search: Search) -> list[Floats]:
     angles = (0.0,) if family.name == "translation" else search.angles
     euclidean = get_family("euclidean")
     return [
-        euclidean.matrix(np.array([np.radians(a), x, y])) for a, x, y in product(angles, search.shifts, search.shifts)
+        euclidean.matrix(np.array([np.radians(a), x, y]))
+        for a, x, y in product(angles, search.shifts, search.shifts)
     ]
 
 
-def _cost(sampler: Sampler, motion: Motion, index: int, candidates: list[Floats], others: Basis) -> Floats:
+def _cost(
+    sampler: Sampler, motion: Motion, index: int, candidates: list[Floats], others: Basis
+) -> Floats:
     """Robust cost (k,) of a picture at other parameters; the highest where it would see less than half."""
-    rows, valid = sampler.sample_many(index, np.stack([motion.matrix(index, parameters) for parameters in candidates]))
+    rows, valid = sampler.sample_many(
+        index, np.stack([motion.matrix(index, parameters) for parameters in candidates])
+    )
     rows -= 1
     cost = others.cost(np.where(valid, rows, rows.dtype.type(0)), valid)
     return np.where(2 * valid.sum(axis=1) < valid.shape[1], np.inf, cost)

@@ -38,7 +38,9 @@ class Model:
         groups = [np.flatnonzero(self.fold == k) for k in range(len(self.bases))]
         return [group[k : k + GROUP] for group in groups for k in range(0, len(group), GROUP)]
 
-    def for_groups(self, function: Callable[[npt.NDArray[np.int_]], Floats], executor: Executor) -> Floats:
+    def for_groups(
+        self, function: Callable[[npt.NDArray[np.int_]], Floats], executor: Executor
+    ) -> Floats:
         """A value (n,) for every picture from a function that does a group of them at a time."""
         found, groups = np.empty(len(self.fold)), self.shared()
         run = shared_out(executor, len(groups[0]) * self.bases[0].shape[1]).run
@@ -69,13 +71,19 @@ class Basis:
         """B diag(w) B' (k, r, r) for weights (k, m), with a small ridge."""
         r = len(self.rows)
         if len(weight) < FEW:  # the products of all pairs of rows are more to read than they save
-            matrices = np.stack([((self.rows * row) @ self.rows.T).astype(np.float64, copy=False) for row in weight])
+            matrices = np.stack(
+                [((self.rows * row) @ self.rows.T).astype(np.float64, copy=False) for row in weight]
+            )
         else:
             matrices = (weight @ self.pairs.T)[:, pair_of(r)].astype(np.float64, copy=False)
         return matrices + ridge_for(self.rows.dtype) * np.eye(r)
 
     def residual(
-        self, rows: Array, valid: npt.NDArray[np.bool_], rounds: int = ROUNDS, scale: float | None = None
+        self,
+        rows: Array,
+        valid: npt.NDArray[np.bool_],
+        rounds: int = ROUNDS,
+        scale: float | None = None,
     ) -> Array:
         """Residual (k, m) of rows (k, m) after an iteratively reweighted least-squares fit."""
         rows = rows.astype(self.rows.dtype, copy=False)
@@ -149,7 +157,9 @@ def fit_model(
     return Model(bases, fold, max(scale, float(np.finfo(np.float64).tiny)))
 
 
-def _bases(A: Floats, groups: list[npt.NDArray[np.int_]], rank: int, executor: Executor) -> tuple[Floats, ...]:
+def _bases(
+    A: Floats, groups: list[npt.NDArray[np.int_]], rank: int, executor: Executor
+) -> tuple[Floats, ...]:
     """Leading right singular vectors (r, m) of some rows of A, the mean kept in, for several groups of rows.
 
     All rows are combinations of the right singular vectors of A, of which there are few: A = U S V'. So for each group
@@ -170,4 +180,6 @@ def _bases(A: Floats, groups: list[npt.NDArray[np.int_]], rank: int, executor: E
 
 def _alive(values: Floats) -> npt.NDArray[np.bool_]:
     """Eigenvalues, ascending, that are not zero."""
-    return np.asarray(values > 1e-12 * max(values[-1] if len(values) else 0.0, np.finfo(np.float64).tiny))
+    return np.asarray(
+        values > 1e-12 * max(values[-1] if len(values) else 0.0, np.finfo(np.float64).tiny)
+    )

@@ -50,7 +50,9 @@ def place_scores(
         else:
             moved -= np.float32(offset)
         seen = np.concatenate([valid[index][None], known])
-        return np.where(seen, np.concatenate([data[index][None], moved], dtype=np.float32), np.float32(0)), seen
+        return np.where(
+            seen, np.concatenate([data[index][None], moved], dtype=np.float32), np.float32(0)
+        ), seen
 
     def score(group: npt.NDArray[np.int_]) -> Floats:
         rows, seen = (np.concatenate(part) for part in zip(*map(here_and_away, group), strict=True))

@@ -31,7 +31,9 @@ from rankfold.warp.sampling import Sampler, prepare
 BLURS = (4.0, 2.0)  # of the coarse stage, canonical px
 ROUNDS = 3  # of rescue
 FEW = 3  # dimensions of the basis in the first round after a coarse stage
-PATIENCE = 4  # outer iterations that MeADMM may take without lowering its objective, which is not monotone
+PATIENCE = (
+    4  # outer iterations that MeADMM may take without lowering its objective, which is not monotone
+)
 # of the short side: a picture that moves further on raw pixels after the features drifts, and is put back
 GUARD = 0.5 / 42
 # values of all derivatives of grey pictures. Fewer fit into a second-level cache, where single precision saves little;
@@ -70,11 +72,15 @@ class Job:
     @cached_property
     def contrast(self) -> Sampler:
         """Their contrast features."""
-        return contrast_sampler(self.guide.luminance(), self.frame, self.start, self.rough, self.executor)
+        return contrast_sampler(
+            self.guide.luminance(), self.frame, self.start, self.rough, self.executor
+        )
 
     def sparsity(self, sampler: Sampler) -> float:
         """λ for rows of a sampler."""
-        return default_sparsity((len(sampler), int(np.prod(sampler.row_shape))), self.sparsity_weight)
+        return default_sparsity(
+            (len(sampler), int(np.prod(sampler.row_shape))), self.sparsity_weight
+        )
 
 
 @dataclass(frozen=True)
@@ -86,7 +92,9 @@ class Progress:
     outer: tuple[OuterRecord, ...] = ()
     status: Status = Status.CONVERGED
     stop_rule: str = ""
-    moved: tuple[tuple[str, Floats], ...] = ()  # stage, how far (n,) it moved each picture, canonical px
+    moved: tuple[
+        tuple[str, Floats], ...
+    ] = ()  # stage, how far (n,) it moved each picture, canonical px
     rescued: npt.NDArray[np.bool_] | None = None  # (n,)
     solution: Solution | None = None  # of the last linearised problem
 
@@ -127,7 +135,9 @@ def coarse_stage(job: Job, progress: Progress) -> Progress:
         # blurred pictures often agree better at places that lead astray: ask again after a few steps on the features
         settings = replace(job.outer, max_outer=LOOK_AHEAD)
         inner = _plain(job, QUICK, "reweighted")
-        ahead = [_iterate(job, p, "coarse", job.contrast, inner, settings) for p in (progress, trial)]
+        ahead = [
+            _iterate(job, p, "coarse", job.contrast, inner, settings) for p in (progress, trial)
+        ]
         if any(p.over for p in ahead):
             return progress
         costs = [agreement(job, p.motion.transforms) for p in ahead]
@@ -141,7 +151,9 @@ def feature_stage(job: Job, progress: Progress) -> Progress:
     if job.features is None:
         return progress
     settings = replace(job.outer, max_outer=20)
-    return _iterate(job, progress, "features", job.contrast, _plain(job, QUICK, "reweighted"), settings)
+    return _iterate(
+        job, progress, "features", job.contrast, _plain(job, QUICK, "reweighted"), settings
+    )
 
 
 def rescue_stage(job: Job, progress: Progress) -> Progress:
@@ -159,12 +171,16 @@ def rescue_stage(job: Job, progress: Progress) -> Progress:
             continue
         tried.add(rank)
         model, cost = feature_model(job, progress.motion.transforms, rank)
-        motion, moved = rescue(job.contrast, progress.motion, job.start, model, cost, search, job.executor)
+        motion, moved = rescue(
+            job.contrast, progress.motion, job.start, model, cost, search, job.executor
+        )
         if not moved.any():
             continue
         settings = replace(job.outer, max_outer=3)
         inner = _plain(job, QUICK, "reweighted")
-        trial = _iterate(job, replace(progress, motion=motion), "rescue", job.contrast, inner, settings)
+        trial = _iterate(
+            job, replace(progress, motion=motion), "rescue", job.contrast, inner, settings
+        )
         if trial.over:
             return trial
         value = agreement(job, trial.motion.transforms)
@@ -190,7 +206,9 @@ def pixel_stage(job: Job, progress: Progress) -> Progress:
             break
     if not guarded:
         return progress
-    far = displacements(before.transforms, progress.motion.transforms, job.frame.corners) > GUARD * min(job.frame.shape)
+    far = displacements(
+        before.transforms, progress.motion.transforms, job.frame.corners
+    ) > GUARD * min(job.frame.shape)
     kept = np.where(far[:, None], before.parameters, progress.motion.parameters)
     # a few guarded steps are all that is asked for here, so their number is no failure
     status = progress.status if progress.over else Status.CONVERGED
@@ -209,7 +227,9 @@ STAGES: dict[str, Stage] = {
 def agreement(job: Job, transforms: Floats) -> float:
     """Nuclear norm of the aligned, normalised feature rows: the lower, the better the pictures agree."""
     data, _, _ = warp_normalised(job.contrast, transforms, job.executor)
-    data = data.astype(np.float64, copy=False)  # the root of a rounded square has half as many digits
+    data = data.astype(
+        np.float64, copy=False
+    )  # the root of a rounded square has half as many digits
     return float(np.sqrt(np.maximum(np.linalg.eigvalsh(data @ data.T), 0.0)).sum())
 
 
@@ -218,7 +238,9 @@ def feature_model(job: Job, transforms: Floats, rank: int | None = None) -> tupl
     rows, low_rank, valid = feature_rows(job, transforms)
 
     def costs(model: Model) -> Floats:
-        return model.for_groups(lambda group: model.others(group[0]).cost(rows[group], valid[group]), job.executor)
+        return model.for_groups(
+            lambda group: model.others(group[0]).cost(rows[group], valid[group]), job.executor
+        )
 
     model = fit_model(rows, low_rank, valid, rank=rank, executor=job.executor)
     cost = costs(model)
@@ -245,7 +267,12 @@ def _plain(job: Job, tol: float, surrogate: str = "nuclear") -> Settings:
 
 
 def _iterate(
-    job: Job, progress: Progress, stage: str, sampler: Sampler, inner: Settings, outer: OuterSettings
+    job: Job,
+    progress: Progress,
+    stage: str,
+    sampler: Sampler,
+    inner: Settings,
+    outer: OuterSettings,
 ) -> Progress:
     """Run the outer loop from where things are and append what happened."""
     run = iterate(

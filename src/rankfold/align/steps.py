@@ -45,7 +45,9 @@ def guarded_step(
 ) -> Step:
     """Limit every increment to the trust region, then halve it until the image's own L1 residual agrees."""
     increments = limit(motion, increments, sampler.frame.corners, settings.trust)
-    before = np.abs(local.data - low_rank, where=local.valid, out=np.zeros_like(local.data)).sum(axis=1)
+    before = np.abs(local.data - low_rank, where=local.valid, out=np.zeros_like(local.data)).sum(
+        axis=1
+    )
     n = len(increments)
     if settings.halvings is None:
         return Step(motion.parameters + increments, np.ones(n), before, np.ones(n, dtype=bool))
@@ -64,7 +66,9 @@ def guarded_step(
     return Step(motion.parameters + taken[:, None] * increments, taken, after, improved)
 
 
-def residuals(sampler: Sampler, matrix: Floats, index: int, local: Linearised, low_rank: Array) -> tuple[float, float]:
+def residuals(
+    sampler: Sampler, matrix: Floats, index: int, local: Linearised, low_rank: Array
+) -> tuple[float, float]:
     """L1 residual against A before and at a trial transform, over the pixels that both of them see.
 
     The trial is scaled to the norm that the old picture has on those pixels: otherwise a transform could lower its
@@ -89,7 +93,9 @@ def limit(motion: Motion, increments: Floats, corners: Floats, trust: float) -> 
     reach = (motion.reach(corners) * np.abs(increments)).sum(axis=1)
     increments = increments * np.minimum(1.0, 8 * trust * zoom / np.maximum(reach, 1e-300))[:, None]
     for _ in range(60):
-        moved = displacements(old, motion.with_parameters(motion.parameters + increments).transforms, corners)
+        moved = displacements(
+            old, motion.with_parameters(motion.parameters + increments).transforms, corners
+        )
         far = ~(moved <= trust)  # also where a corner went through infinity
         if not far.any():
             return increments
@@ -100,7 +106,9 @@ def limit(motion: Motion, increments: Floats, corners: Floats, trust: float) -> 
 
 def displacements(old: Floats, new: Floats, corners: Floats) -> Floats:
     """How far (n,) the corner that moved most has moved, in canonical px."""
-    return np.asarray(np.linalg.norm(map_points(inverse(old) @ new, corners) - corners, axis=2).max(axis=1))
+    return np.asarray(
+        np.linalg.norm(map_points(inverse(old) @ new, corners) - corners, axis=2).max(axis=1)
+    )
 
 
 def apply_gauge(motion: Motion, start: Floats, gauge: Gauge) -> Motion:
@@ -122,7 +130,9 @@ def check_gauge(gauge: Gauge, n: int) -> Gauge:
     if gauge in ("mean", "none"):
         return gauge
     if isinstance(gauge, str) or not isinstance(gauge, int | np.integer):
-        raise InputError(f"unknown gauge {gauge!r}; use 'mean', 'none' or the index of an image to hold")
+        raise InputError(
+            f"unknown gauge {gauge!r}; use 'mean', 'none' or the index of an image to hold"
+        )
     if not 0 <= gauge < n:
         raise InputError(f"gauge={gauge} is not the index of one of {n} images")
     return int(gauge)

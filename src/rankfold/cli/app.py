@@ -28,7 +28,14 @@ console = Console()
 errors = Console(stderr=True)
 
 
-ORDER = ("demo", "align", "decompose", "apply", "report", "export")  # first in the list; then as they were added
+ORDER = (
+    "demo",
+    "align",
+    "decompose",
+    "apply",
+    "report",
+    "export",
+)  # first in the list; then as they were added
 
 
 class Commands(TyperGroup):
@@ -43,16 +50,24 @@ class Commands(TyperGroup):
         """Run a command."""
         try:
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore", ConvergenceWarning)  # the status is part of every result
+                warnings.simplefilter(
+                    "ignore", ConvergenceWarning
+                )  # the status is part of every result
                 return super().invoke(ctx)
         except RankfoldError as error:
-            errors.print(f"Error: {error}", style="red", markup=False, highlight=False, soft_wrap=True)
+            errors.print(
+                f"Error: {error}", style="red", markup=False, highlight=False, soft_wrap=True
+            )
             raise typer.Exit(1) from error
         except MemoryError as error:
-            errors.print("Error: there is not enough memory; use a smaller --frame, --reduce, --stride or --float32")
+            errors.print(
+                "Error: there is not enough memory; use a smaller --frame, --reduce, --stride or --float32"
+            )
             raise typer.Exit(1) from error
         except OSError as error:
-            errors.print(f"Error: {error}", style="red", markup=False, highlight=False, soft_wrap=True)
+            errors.print(
+                f"Error: {error}", style="red", markup=False, highlight=False, soft_wrap=True
+            )
             raise typer.Exit(1) from error
         except KeyboardInterrupt as error:
             errors.print("Stopped; nothing was written.")
@@ -64,7 +79,9 @@ app = typer.Typer(cls=Commands, no_args_is_help=True, rich_markup_mode="rich")
 
 @app.callback(invoke_without_command=True)
 def main(
-    version: Annotated[bool, typer.Option("--version", help="Show the version and stop.", is_eager=True)] = False,
+    version: Annotated[
+        bool, typer.Option("--version", help="Show the version and stop.", is_eager=True)
+    ] = False,
 ) -> None:
     """Align misaligned, unevenly lit, partly hidden pictures of one thing."""
     if version:
@@ -106,7 +123,9 @@ class Voice:
                 console.print(shown)
 
 
-def table_of(headings: Iterable[str], rows: Iterable[Iterable[str]], title: str | None = None) -> Table:
+def table_of(
+    headings: Iterable[str], rows: Iterable[Iterable[str]], title: str | None = None
+) -> Table:
     """Text columns; all but the first to the right where there are more than two."""
     heads = list(headings)
     table = Table(title=title)
@@ -164,7 +183,9 @@ def size_of(text: str | None) -> tuple[int, int] | None:
     try:
         height, width = (int(part) for part in text.lower().split("x"))
     except ValueError as error:
-        raise typer.BadParameter(f"{text!r} is not a size; write height x width, as in 240x320") from error
+        raise typer.BadParameter(
+            f"{text!r} is not a size; write height x width, as in 240x320"
+        ) from error
     return height, width
 
 

@@ -14,11 +14,18 @@ from rankfold.cli.app import Json, Quiet, Voice, app, errors, table_of
 @app.command()
 def evaluate(
     data: Annotated[Path, typer.Option(help="Folder with yaleB01, yaleB02, ...")],
-    out: Annotated[Path, typer.Option("-o", "--out", help="Folder for the log and the tables; a log there goes on.")],
-    protocol: Annotated[list[str] | None, typer.Option(help="P1, P2, ...; several may be given.")] = None,
+    out: Annotated[
+        Path,
+        typer.Option("-o", "--out", help="Folder for the log and the tables; a log there goes on."),
+    ],
+    protocol: Annotated[
+        list[str] | None, typer.Option(help="P1, P2, ...; several may be given.")
+    ] = None,
     subjects: Annotated[str, typer.Option(help="As 1-10 or 3,5,8.")] = "1-10",
     seeds: Annotated[int, typer.Option(min=1)] = 2,
-    row: Annotated[list[str] | None, typer.Option(help="A row of the ablation; all by default.")] = None,
+    row: Annotated[
+        list[str] | None, typer.Option(help="A row of the ablation; all by default.")
+    ] = None,
     jobs: Annotated[int, typer.Option(min=1, help="Trials at a time.")] = 1,
     json: Json = False,
     quiet: Quiet = False,
@@ -33,9 +40,13 @@ def evaluate(
     voice, names = Voice(json, quiet), protocol or list(PROTOCOLS)
     todo = ablation.cells(names, _numbers(subjects), seeds)
     columns = TextColumn("trials"), BarColumn(), TimeElapsedColumn()
-    with Progress(*columns, console=errors, disable=voice.silent or not errors.is_terminal) as progress:
+    with Progress(
+        *columns, console=errors, disable=voice.silent or not errors.is_terminal
+    ) as progress:
         task = progress.add_task("trials", total=None)
-        for done, total in ablation.run(data, out / "log.jsonl", todo, row or list(ablation.ROWS), jobs):
+        for done, total in ablation.run(
+            data, out / "log.jsonl", todo, row or list(ablation.ROWS), jobs
+        ):
             progress.update(task, completed=done, total=total)
     records = ablation.read_log(out / "log.jsonl")
     page = ablation.page(records, names)
@@ -45,12 +56,21 @@ def evaluate(
 
 @app.command()
 def reproduce(
-    what: Annotated[list[str], typer.Argument(help="table2, yale, ar, usps, windows, real, speed, or all.")],
-    out: Annotated[
-        Path, typer.Option("-o", "--out", help="Folder for logs, pictures and pages; what is there goes on.")
+    what: Annotated[
+        list[str], typer.Argument(help="table2, yale, ar, usps, windows, real, speed, or all.")
     ],
-    data: Annotated[Path | None, typer.Option(help="Folder with the data sets; generated stand-ins without.")] = None,
-    docs: Annotated[Path | None, typer.Option(help="Also copy page and pictures to this folder.")] = None,
+    out: Annotated[
+        Path,
+        typer.Option(
+            "-o", "--out", help="Folder for logs, pictures and pages; what is there goes on."
+        ),
+    ],
+    data: Annotated[
+        Path | None, typer.Option(help="Folder with the data sets; generated stand-ins without.")
+    ] = None,
+    docs: Annotated[
+        Path | None, typer.Option(help="Also copy page and pictures to this folder.")
+    ] = None,
     jobs: Annotated[int, typer.Option(min=1, help="Cells at a time.")] = 2,
     json: Json = False,
     quiet: Quiet = False,
@@ -65,7 +85,9 @@ def reproduce(
 
     voice = Voice(json, quiet)
     if data is not None and not data.is_dir():
-        raise InputError(f"{data} is not a folder; give the one with extended_yale_b, ar, usps, windows, ...")
+        raise InputError(
+            f"{data} is not a folder; give the one with extended_yale_b, ar, usps, windows, ..."
+        )
     chosen = room.experiments(None if "all" in what else what)
     columns = (
         TextColumn("{task.description}"),
@@ -73,16 +95,22 @@ def reproduce(
         TextColumn("{task.completed:.0f} of {task.total}"),
         TimeElapsedColumn(),
     )
-    with Progress(*columns, console=errors, disable=voice.silent or not errors.is_terminal) as progress:
+    with Progress(
+        *columns, console=errors, disable=voice.silent or not errors.is_terminal
+    ) as progress:
         task = progress.add_task("cells", total=sum(len(e.cells) for e in chosen))
         for done, total in room.run(chosen, data, out, jobs):
             progress.update(task, completed=done, total=total)
     summary = room.write_pages(out, chosen)
     if docs is not None:
         copy_to_docs(out, docs)
-    rows = [[cell.strip() for cell in line.strip("| ").split(" | ")] for line in summary.splitlines()]
+    rows = [
+        [cell.strip() for cell in line.strip("| ").split(" | ")] for line in summary.splitlines()
+    ]
     label = (
-        "" if data is not None else "Generated stand-ins, not the paper's data: this says nothing about the paper.\n\n"
+        ""
+        if data is not None
+        else "Generated stand-ins, not the paper's data: this says nothing about the paper.\n\n"
     )
     shown = f"{label}{summary}\n\n{out / 'reproduction.html'}"
     voice.result([dict(zip(rows[0], row, strict=True)) for row in rows[2:]], shown)
@@ -90,22 +118,40 @@ def reproduce(
 
 @app.command()
 def bench(
-    out: Annotated[Path, typer.Option("-o", "--out", help="Folder for bench.json and the page; cases there are kept.")],
+    out: Annotated[
+        Path,
+        typer.Option(
+            "-o", "--out", help="Folder for bench.json and the page; cases there are kept."
+        ),
+    ],
     what: Annotated[
-        list[str] | None, typer.Argument(help="rpca, rasl, iteration, growth, start, profile; all by default.")
+        list[str] | None,
+        typer.Argument(help="rpca, rasl, iteration, growth, start, profile; all by default."),
     ] = None,
     data: Annotated[
-        Path | None, typer.Option(envvar="RANKFOLD_DATA", help="Folder with video/demo.avi, rasl/ and windows/.")
+        Path | None,
+        typer.Option(
+            envvar="RANKFOLD_DATA", help="Folder with video/demo.avi, rasl/ and windows/."
+        ),
     ] = None,
-    docs: Annotated[Path | None, typer.Option(help="Also write the page and its figure to this folder.")] = None,
-    repeats: Annotated[int | None, typer.Option(min=1, help="Rounds in which all take turns; 3 by default.")] = None,
+    docs: Annotated[
+        Path | None, typer.Option(help="Also write the page and its figure to this folder.")
+    ] = None,
+    repeats: Annotated[
+        int | None, typer.Option(min=1, help="Rounds in which all take turns; 3 by default.")
+    ] = None,
     peers: Annotated[
-        Path | None, typer.Option(help="A Python that has pyrpca, sporco, tensorly and rasl; this one by default.")
+        Path | None,
+        typer.Option(
+            help="A Python that has pyrpca, sporco, tensorly and rasl; this one by default."
+        ),
     ] = None,
     octave_rasl: Annotated[
         Path | None, typer.Option(help="A copy of the published RASL toolbox, run by octave.")
     ] = None,
-    quick: Annotated[bool, typer.Option("--quick", help="Small generated sizes, one run, no peers: a trial.")] = False,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Small generated sizes, one run, no peers: a trial.")
+    ] = False,
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -137,7 +183,9 @@ def bench(
         TimeElapsedColumn(),
         TextColumn("{task.description}"),
     )
-    with Progress(*columns, console=errors, disable=voice.silent or not errors.is_terminal) as progress:
+    with Progress(
+        *columns, console=errors, disable=voice.silent or not errors.is_terminal
+    ) as progress:
         task = progress.add_task("reading", total=None)
         for label, done, total in room.run(chosen, setting, out):
             progress.update(task, description=label, completed=done, total=total)
@@ -146,7 +194,9 @@ def bench(
     if json:
         voice.result(records, "")
         return
-    shown = [(title, build(records[case]["rows"])) for case in chosen for title, build in TABLES[case]]
+    shown = [
+        (title, build(records[case]["rows"])) for case in chosen for title, build in TABLES[case]
+    ]
     for title, content in [*shown, ("Bars", verdict_table(records))]:
         table = table_of(*content, title=title)
         for column in table.columns:
@@ -170,8 +220,14 @@ def speed(
 
     timings = iteration_times(repeats, jobs)
     rows = timings.items()
-    value = [{"shape": shape, "rasl_ms": t.rasl, "meadmm_ms": t.meadmm, "ratio": t.ratio} for shape, t in rows]
-    lines = [f"{shape}: RASL {t.rasl:.2f} ms, MeADMM {t.meadmm:.2f} ms, ratio {t.ratio:.2f}" for shape, t in rows]
+    value = [
+        {"shape": shape, "rasl_ms": t.rasl, "meadmm_ms": t.meadmm, "ratio": t.ratio}
+        for shape, t in rows
+    ]
+    lines = [
+        f"{shape}: RASL {t.rasl:.2f} ms, MeADMM {t.meadmm:.2f} ms, ratio {t.ratio:.2f}"
+        for shape, t in rows
+    ]
     Voice(json, quiet).result(value, "\n".join(lines))
 
 
@@ -211,16 +267,27 @@ def windows(
     out.mkdir(parents=True, exist_ok=True)
     rows: list[dict[str, Any]] = []
     for name, occluded in (("windows", False), ("windows_occluded", True)):
-        results = [experiment.run_windows(photographs, m, occluded, jobs) for m in ("rasl", "meadmm")]
+        results = [
+            experiment.run_windows(photographs, m, occluded, jobs) for m in ("rasl", "meadmm")
+        ]
         write_picture(out / f"{name}.jpg", experiment.contact_sheet(results))
         for result in results:
-            row = {"set": name, "method": result.method, "worst": float(result.scores.max()), "rank": result.rank}
+            row = {
+                "set": name,
+                "method": result.method,
+                "worst": float(result.scores.max()),
+                "rank": result.rank,
+            }
             if occluded:
                 row["changed"], row["all"] = experiment.occluded_recovery(photographs, result)
             rows.append(row)
     lines = [
         f"{r['set']} {r['method']}: worst score {r['worst']:.2f}, rank {r['rank']}"
-        + (f", error on changed pixels {r['changed']:.4f}, on all {r['all']:.4f}" if "changed" in r else "")
+        + (
+            f", error on changed pixels {r['changed']:.4f}, on all {r['all']:.4f}"
+            if "changed" in r
+            else ""
+        )
         for r in rows
     ]
     Voice(json, quiet).result(rows, "\n".join(lines))

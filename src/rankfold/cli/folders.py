@@ -9,7 +9,18 @@ from typing import Annotated, Any
 import typer
 
 from rankfold.cli.app import Json, Quiet, Voice, app, check_apart
-from rankfold.cli.options import Format, Frames, Grey, Key, Overwrite, Pictures, Select, SkipBad, Stride, open_source
+from rankfold.cli.options import (
+    Format,
+    Frames,
+    Grey,
+    Key,
+    Overwrite,
+    Pictures,
+    Select,
+    SkipBad,
+    Stride,
+    open_source,
+)
 
 RunFolder = Annotated[Path, typer.Argument(help="The folder that align made.")]
 
@@ -19,7 +30,9 @@ def apply(
     run: RunFolder,
     pictures: Pictures,
     out: Annotated[Path, typer.Option("-o", "--out", help="Folder for the pictures.")],
-    scale: Annotated[float, typer.Option(min=0.01, help="Pixels for one pixel of the frame.")] = 1.0,
+    scale: Annotated[
+        float, typer.Option(min=0.01, help="Pixels for one pixel of the frame.")
+    ] = 1.0,
     full: Annotated[bool, typer.Option("--full", help="As fine as the pictures are.")] = False,
     grey: Grey = False,
     skip_bad: SkipBad = False,
@@ -56,7 +69,9 @@ def apply(
             f"{pictures} has {len(source)} pictures, {run} {len(result.names)} transforms; they must agree"
         )
     if full:
-        scale = float(np.median([source_pixels_per_pixel(T, result.frame) for T in result.transforms]))
+        scale = float(
+            np.median([source_pixels_per_pixel(T, result.frame) for T in result.transforms])
+        )
     with whole_or_nothing(out, overwrite) as draft, Watcher(voice.silent) as watch:
         watch.say("applying", len(source))
 
@@ -69,7 +84,9 @@ def apply(
 
         name = write_pictures(draft / "aligned", source.names, warped(), source, format).name
     written = out / name
-    voice.result({"written": str(written), "images": len(source)}, f"{len(source)} pictures in {written}")
+    voice.result(
+        {"written": str(written), "images": len(source)}, f"{len(source)} pictures in {written}"
+    )
 
 
 def _order(names: tuple[str, ...], known: tuple[str, ...], run: str) -> list[int]:
@@ -80,15 +97,21 @@ def _order(names: tuple[str, ...], known: tuple[str, ...], run: str) -> list[int
     if len(strangers) < len(names):
         from rankfold import InputError
 
-        raise InputError(f"{strangers[0]} is not among the pictures of {run}, though others are; give the same ones")
+        raise InputError(
+            f"{strangers[0]} is not among the pictures of {run}, though others are; give the same ones"
+        )
     return list(range(len(names)))
 
 
 @app.command()
 def report(
     run: RunFolder,
-    out: Annotated[Path | None, typer.Option("-o", "--out", help="Another file than RUN/report.html.")] = None,
-    sheet: Annotated[Path | None, typer.Option(help="Write a picture of some rows instead: sheet.png.")] = None,
+    out: Annotated[
+        Path | None, typer.Option("-o", "--out", help="Another file than RUN/report.html.")
+    ] = None,
+    sheet: Annotated[
+        Path | None, typer.Option(help="Write a picture of some rows instead: sheet.png.")
+    ] = None,
     columns: Annotated[int, typer.Option(min=1, help="Pictures on the sheet.")] = 10,
     json: Json = False,
     quiet: Quiet = False,
@@ -107,7 +130,9 @@ def report(
 def export(
     run: RunFolder,
     out: Annotated[Path, typer.Option("-o", "--out", help="A .json or .csv file.")],
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the file if it is there.")] = False,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Replace the file if it is there.")
+    ] = False,
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:

@@ -9,7 +9,15 @@ from types import FrameType
 from typing import Any
 
 import numpy as np
-from rich.progress import BarColumn, Progress, ProgressColumn, SpinnerColumn, Task, TextColumn, TimeElapsedColumn
+from rich.progress import (
+    BarColumn,
+    Progress,
+    ProgressColumn,
+    SpinnerColumn,
+    Task,
+    TextColumn,
+    TimeElapsedColumn,
+)
 from rich.text import Text
 
 from rankfold.align.plan import LAST, TYPICAL
@@ -28,15 +36,26 @@ class Remaining(ProgressColumn):
         if task.total is None or task.completed < 1 or task.elapsed is None:
             return Text("")
         left = task.elapsed * (task.total - task.completed) / task.completed
-        return Text(f"about {left:.0f} s left" if left < 120 else f"about {left / 60:.0f} min left", style="cyan")
+        return Text(
+            f"about {left:.0f} s left" if left < 120 else f"about {left / 60:.0f} min left",
+            style="cyan",
+        )
 
 
 class Watcher:
     """Shows a run while it goes on; an observer of the solver. The first Ctrl-C asks it to end, the second ends it."""
 
     def __init__(self, silent: bool, stages: tuple[str, ...] = tuple(TYPICAL)) -> None:
-        columns = SpinnerColumn(), TextColumn("{task.description}"), BarColumn(12), TimeElapsedColumn(), Remaining()
-        self.progress = Progress(*columns, console=errors, disable=silent or not errors.is_terminal, transient=True)
+        columns = (
+            SpinnerColumn(),
+            TextColumn("{task.description}"),
+            BarColumn(12),
+            TimeElapsedColumn(),
+            Remaining(),
+        )
+        self.progress = Progress(
+            *columns, console=errors, disable=silent or not errors.is_terminal, transient=True
+        )
         self.task = self.progress.add_task("reading", total=None)
         self.stop = False
         self.stages = {stage: TYPICAL[stage] for stage in stages}
@@ -62,7 +81,9 @@ class Watcher:
         if self.stop:
             raise KeyboardInterrupt
         self.stop = True
-        errors.print("Stopping after this iteration and keeping what there is; Ctrl-C again to give it up.")
+        errors.print(
+            "Stopping after this iteration and keeping what there is; Ctrl-C again to give it up."
+        )
 
     def say(self, text: str, total: float | None = None) -> None:
         """A step that has no iterations."""
@@ -78,12 +99,18 @@ class Watcher:
             self._within = self._within + 1 if record.stage == self._stage else 1
             self._stage, self._objective = record.stage, f"objective {record.objective:.2f}"
             spread = np.median(np.abs(record.residual - np.median(record.residual)))
-            self._apart = int((record.residual > np.median(record.residual) + 5 * 1.4826 * spread).sum())
+            self._apart = int(
+                (record.residual > np.median(record.residual) + 5 * 1.4826 * spread).sum()
+            )
             self._draw(0)
         elif time.monotonic() - self._drawn > EVERY:
             last = record.outer < 0
             if last:
-                self._stage, self._within, self._objective = "decomposition", 0, f"objective {record.objective:.2f}"
+                self._stage, self._within, self._objective = (
+                    "decomposition",
+                    0,
+                    f"objective {record.objective:.2f}",
+                )
             self._draw(record.iteration + 1)
         return self.stop
 
@@ -99,7 +126,13 @@ class Watcher:
         if self._stage == "decomposition":
             before += DECOMPOSITION * min(inner / LAST, 0.95)
         outer = f" {self._within + (inner > 0)}" if self._stage in self.stages else ""
-        parts = [f"{self._stage or 'first linearisation'}{outer}", f"inner {inner:3d}", self._objective]
+        parts = [
+            f"{self._stage or 'first linearisation'}{outer}",
+            f"inner {inner:3d}",
+            self._objective,
+        ]
         parts += [f"{self._apart} apart"] if self._apart else []
-        self.progress.update(self.task, description=" · ".join(p for p in parts if p), completed=before, total=total)
+        self.progress.update(
+            self.task, description=" · ".join(p for p in parts if p), completed=before, total=total
+        )
         self._drawn = time.monotonic()

@@ -59,17 +59,30 @@ def align(
     method: Method = "meadmm",
     family: Family = "similarity",
     frame: Annotated[
-        str | None, typer.Option(help="Height x width of the common grid; from the pictures if not given.")
+        str | None,
+        typer.Option(help="Height x width of the common grid; from the pictures if not given."),
     ] = None,
-    init: Annotated[str, typer.Option(help="centred, identity, a points.csv, or an earlier run.")] = "centred",
-    coarse: Annotated[bool | None, typer.Option("--coarse/--no-coarse", help="Start with blurred pictures.")] = None,
-    features: Annotated[bool | None, typer.Option("--features/--no-features", help="Align contrast first.")] = None,
-    rescue: Annotated[bool | None, typer.Option("--rescue/--no-rescue", help="Look for lost pictures.")] = None,
-    sparsity_weight: Annotated[float, typer.Option(help="Below one where much is hidden: 0.6.")] = 1.0,
+    init: Annotated[
+        str, typer.Option(help="centred, identity, a points.csv, or an earlier run.")
+    ] = "centred",
+    coarse: Annotated[
+        bool | None, typer.Option("--coarse/--no-coarse", help="Start with blurred pictures.")
+    ] = None,
+    features: Annotated[
+        bool | None, typer.Option("--features/--no-features", help="Align contrast first.")
+    ] = None,
+    rescue: Annotated[
+        bool | None, typer.Option("--rescue/--no-rescue", help="Look for lost pictures.")
+    ] = None,
+    sparsity_weight: Annotated[
+        float, typer.Option(help="Below one where much is hidden: 0.6.")
+    ] = 1.0,
     projector: Projector = None,
     neighbors: Annotated[int | None, typer.Option(min=1, help="K of the projector.")] = None,
     rank_surrogate: Surrogate = None,
-    gauge: Annotated[str, typer.Option(help="mean, none, or the number of the picture that is held.")] = "mean",
+    gauge: Annotated[
+        str, typer.Option(help="mean, none, or the number of the picture that is held.")
+    ] = "mean",
     channels: Annotated[
         str,
         typer.Option(
@@ -79,7 +92,9 @@ def align(
     ] = "luminance",
     max_outer: Annotated[int, typer.Option(min=1, help="Linearisations a stage at most.")] = 50,
     schedule: Schedule = "balanced",
-    crop: Annotated[str | None, typer.Option(help="common: cut to what all pictures cover.")] = None,
+    crop: Annotated[
+        str | None, typer.Option(help="common: cut to what all pictures cover.")
+    ] = None,
     reduce: Reduce = None,
     grey: Grey = False,
     skip_bad: SkipBad = False,
@@ -108,7 +123,9 @@ def align(
 
     voice = Voice(json, quiet)
     if not gauge.isdecimal() and gauge not in ("mean", "none"):
-        raise typer.BadParameter(f"--gauge {gauge} is unknown; use mean, none, or the number of a picture")
+        raise typer.BadParameter(
+            f"--gauge {gauge} is unknown; use mean, none, or the number of a picture"
+        )
     if crop not in (None, "common"):
         raise typer.BadParameter(f"--crop {crop} is unknown; the only choice is common")
     source = open_source(voice, pictures, frames, stride, select, key, grey, skip_bad)
@@ -135,7 +152,11 @@ def align(
             "max_outer": max_outer,
         }
     )
-    config = {"command": repeat_command(ctx), "directory": str(Path.cwd()), "options": {**options, "init": init}}
+    config = {
+        "command": repeat_command(ctx),
+        "directory": str(Path.cwd()),
+        "options": {**options, "init": init},
+    }
     for name, off in (("features", "off"), ("projector", "none")):
         if options.get(name) == off:
             options[name] = None
@@ -193,7 +214,9 @@ def decompose(
     pictures: Pictures,
     out: Out = None,
     method: Method = "rpca",
-    sparsity_weight: Annotated[float, typer.Option(help="Larger keeps more in the clean picture.")] = 1.0,
+    sparsity_weight: Annotated[
+        float, typer.Option(help="Larger keeps more in the clean picture.")
+    ] = 1.0,
     rank_surrogate: Surrogate = None,
     tol: Annotated[float, typer.Option(help="Relative residual at which to stop.")] = 1e-5,
     schedule: Schedule = "balanced",
@@ -229,20 +252,35 @@ def decompose(
     reduction = reduce or batch_reduction(len(source), source.shapes[0])
     height, width = (size // reduction for size in source.shapes[0][:2])
     coarser = f", read {reduction} times coarser (--reduce)" if reduction > 1 else ""
-    voice.remark(f"{len(source)} {'colour' if source.channels > 1 else 'grey'} pictures, {width}x{height}{coarser}")
+    voice.remark(
+        f"{len(source)} {'colour' if source.channels > 1 else 'grey'} pictures, {width}x{height}{coarser}"
+    )
     if plan:
-        _say_plan(voice, source, runs.Choice(Frame(height, width), reduction, "identity"), method, "translation", False)
+        _say_plan(
+            voice,
+            source,
+            runs.Choice(Frame(height, width), reduction, "identity"),
+            method,
+            "translation",
+            False,
+        )
         return
     target = out or run_name(pictures)
     check_apart(pictures, target)
-    choices = {"method": method, "sparsity_weight": sparsity_weight, "rank_surrogate": rank_surrogate}
+    choices = {
+        "method": method,
+        "sparsity_weight": sparsity_weight,
+        "rank_surrogate": rank_surrogate,
+    }
     options = plain({**choices, "tol": tol, "schedule": schedule})
     config = {"command": repeat_command(ctx), "directory": str(Path.cwd()), "options": options}
     began = time.perf_counter()
     with whole_or_nothing(target, overwrite) as draft, Watcher(voice.silent, ()) as watch:
         watch.say("reading", len(source))
         extra = {"n_jobs": jobs, "observe": watch, "dtype": np.float32 if float32 else np.float64}
-        result = runs.run_decompose(draft, source, reduction, {**options, **extra}, config, watch.advance)
+        result = runs.run_decompose(
+            draft, source, reduction, {**options, **extra}, config, watch.advance
+        )
         _finish(draft, result, source, format, no_pictures, no_report, voice, watch)
     summary = {
         "run": str(target),
@@ -257,7 +295,9 @@ def decompose(
     text = f"{len(source)} pictures, rank {result.rank}; {result.status.value}."
     voice.result(summary, f"{text}\n{report if report.exists() else target}")
     if result.status is Status.STOPPED:
-        voice.remark(f"Stopped before it had converged; to have all of it: {repeat_command(ctx, out=f'{target}-2')}")
+        voice.remark(
+            f"Stopped before it had converged; to have all of it: {repeat_command(ctx, out=f'{target}-2')}"
+        )
         raise typer.Exit(STOPPED)
 
 
@@ -266,16 +306,22 @@ def _say_choice(voice: Voice, source: Any, choice: Any, method: str, family: str
     sizes = sorted({f"{s[1]}x{s[0]}" for s in source.shapes})
     size = sizes[0] if len(sizes) == 1 else f"{len(sizes)} sizes"
     coarser = (
-        f", the pictures read {choice.reduction} times coarser (--frame, --reduce)" if choice.reduction > 1 else ""
+        f", the pictures read {choice.reduction} times coarser (--frame, --reduce)"
+        if choice.reduction > 1
+        else ""
     )
     start = choice.init if isinstance(choice.init, str) else "given"
-    voice.remark(f"{len(source)} {'colour' if source.channels > 1 else 'grey'} pictures of {size}, {source.dtype}")
+    voice.remark(
+        f"{len(source)} {'colour' if source.channels > 1 else 'grey'} pictures of {size}, {source.dtype}"
+    )
     voice.remark(
         f"method {method}, family {family}, frame {choice.frame.width}x{choice.frame.height}{coarser}, start {start}"
     )
 
 
-def _say_plan(voice: Voice, source: Any, choice: Any, method: str, family: str, moves: bool = True) -> None:
+def _say_plan(
+    voice: Voice, source: Any, choice: Any, method: str, family: str, moves: bool = True
+) -> None:
     """Say what a run would take."""
     from rankfold.align.plan import plan
 
@@ -299,7 +345,10 @@ def _say_plan(voice: Voice, source: Any, choice: Any, method: str, family: str, 
         (
             ("frame", f"{choice.frame.width} x {choice.frame.height} (width x height)"),
             ("memory", f"{estimate.memory / 2**30:.2f} GiB"),
-            ("time", f"about {seconds:.0f} s" if seconds < 120 else f"about {seconds / 60:.0f} min"),
+            (
+                "time",
+                f"about {seconds:.0f} s" if seconds < 120 else f"about {seconds / 60:.0f} min",
+            ),
         ),
     )
     voice.result(value, shown)
@@ -314,7 +363,9 @@ def _stages(method: str, options: dict[str, Any], init: str) -> tuple[str, ...]:
         return ()
     coarse = options.get("coarse", bool(row.coarse) and init in ("centred", "identity"))
     features = options.get("features", row.features)
-    return tuple(name for name, on in (("coarse", coarse), ("features", features), ("pixels", True)) if on)
+    return tuple(
+        name for name, on in (("coarse", coarse), ("features", features), ("pixels", True)) if on
+    )
 
 
 def _finish(

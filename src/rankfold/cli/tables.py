@@ -66,12 +66,18 @@ def _generated() -> list[str]:
 def datasets(
     name: Annotated[
         str | None,
-        typer.Argument(help="One that is generated, to be written.", callback=one_of("data set", _generated)),
+        typer.Argument(
+            help="One that is generated, to be written.", callback=one_of("data set", _generated)
+        ),
     ] = None,
-    out: Annotated[Path | None, typer.Option("-o", "--out", help="Folder for its pictures.")] = None,
+    out: Annotated[
+        Path | None, typer.Option("-o", "--out", help="Folder for its pictures.")
+    ] = None,
     images: Annotated[int, typer.Option(min=2, help="How many pictures.")] = 20,
     seed: Annotated[int, typer.Option(help="Another seed gives other pictures.")] = 0,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the folder if it is there.")] = False,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Replace the folder if it is there.")
+    ] = False,
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:

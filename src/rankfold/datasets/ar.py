@@ -36,12 +36,18 @@ def read_ar(root: str | Path, person: int) -> ArPerson:
     name = f"person{person:02d}"
     if (base / name).is_dir():
         files = sorted(
-            (p for p in (base / name).iterdir() if re.search(r"\.(png|bmp|jpg|pgm|tiff?)$", p.name, re.I)),
+            (
+                p
+                for p in (base / name).iterdir()
+                if re.search(r"\.(png|bmp|jpg|pgm|tiff?)$", p.name, re.I)
+            ),
             key=lambda p: natural(p.name),
         )
         pictures = [read_picture(path) for path in files]
         if len({p.shape for p in pictures}) > 1:
-            raise FormatError(f"the pictures in {base / name} have different sizes; use the cropped set")
+            raise FormatError(
+                f"the pictures in {base / name} have different sizes; use the cropped set"
+            )
         images = np.stack(pictures) if pictures else np.empty((0, 0, 0))
     elif (base / f"{name}.mat").is_file():
         images = _from_matlab(base / f"{name}.mat")
@@ -63,10 +69,14 @@ def _from_matlab(path: Path) -> npt.NDArray[Any]:
 
     with reading(path, "read as a MATLAB file", "save it as version 5 or 7"):
         content = loadmat(path)
-    arrays = [np.asarray(v) for k, v in content.items() if not k.startswith("__") and np.ndim(v) == 3]
+    arrays = [
+        np.asarray(v) for k, v in content.items() if not k.startswith("__") and np.ndim(v) == 3
+    ]
     for array in arrays:
         for axis in (2, 0, 1):  # MATLAB stacks along the third
             if array.shape[axis] in (SESSION, 2 * SESSION):
                 return np.moveaxis(array, axis, 0)
     shapes = [array.shape for array in arrays]
-    raise FormatError(f"{path} has arrays of three dimensions {shapes}; one of them must hold 13 or 26 pictures")
+    raise FormatError(
+        f"{path} has arrays of three dimensions {shapes}; one of them must hold 13 or 26 pictures"
+    )

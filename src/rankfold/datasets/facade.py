@@ -10,7 +10,9 @@ from rankfold.families import FAMILIES, Floats, shift
 from rankfold.stack import Bools, Frame
 
 
-def facade(n: int = 12, frame: tuple[int, int] = (80, 80), tilt: float = 2.0, seed: int = 0) -> Batch:
+def facade(
+    n: int = 12, frame: tuple[int, int] = (80, 80), tilt: float = 2.0, seed: int = 0
+) -> Batch:
     """One window of a brick facade, each picture under its own homography, light and branches.
 
     ``tilt`` is how far (frame px, standard deviation) each corner is moved. Sources are 1.5 times as fine as the frame.
@@ -19,14 +21,21 @@ def facade(n: int = 12, frame: tuple[int, int] = (80, 80), tilt: float = 2.0, se
     grid, zoom, margin = Frame(*frame), 1.5, 40
     shape = tuple(round(size * zoom) + 2 * margin for size in frame)
     wall = _wall(shape, margin, rng)
-    to_source = shift((np.array(shape[::-1]) - 1) / 2) @ np.diag([zoom, zoom, 1.0]) @ shift(-grid.centre)
+    to_source = (
+        shift((np.array(shape[::-1]) - 1) / 2) @ np.diag([zoom, zoom, 1.0]) @ shift(-grid.centre)
+    )
     corners = grid.corners
-    moves = [FAMILIES["homography"].fit(corners, corners + tilt * rng.standard_normal((4, 2))) for _ in range(n)]
+    moves = [
+        FAMILIES["homography"].fit(corners, corners + tilt * rng.standard_normal((4, 2)))
+        for _ in range(n)
+    ]
     truth = to_source @ np.stack(moves)
     truth /= truth[:, 2:, 2:]
     clean, images, hidden = [], [], []
     for T in truth:
-        light = rng.uniform(0.6, 1.0) * (1 + rng.uniform(-0.25, 0.25) * np.linspace(-1, 1, shape[1]))
+        light = rng.uniform(0.6, 1.0) * (
+            1 + rng.uniform(-0.25, 0.25) * np.linspace(-1, 1, shape[1])
+        )
         picture = np.clip(_photograph(wall, to_source, T, shape) * light, 0, 1)
         mask = _branches(shape, rng)
         clean.append(picture)

@@ -41,19 +41,25 @@ def albedo(x: Floats, y: Floats, rng: np.random.Generator) -> Floats:
     """How much light each point gives back: skin, brows, eyes, lips, nostrils, hair, and some freckles."""
     mirror = np.abs(x)
     value = np.full_like(x, 0.78)
-    unit = 1 / (x[0, 1] - x[0, 0])  # pixels per head unit: the freckles keep their size at every resolution
+    unit = 1 / (
+        x[0, 1] - x[0, 0]
+    )  # pixels per head unit: the freckles keep their size at every resolution
     for size, depth in ((0.030, 0.035), (0.075, 0.03)):
         noise = ndimage.gaussian_filter(rng.standard_normal(x.shape), size * unit, mode="wrap")
         value += depth * noise / noise.std()
     arch = -0.40 - 0.05 * (1 - ((mirror - 0.33) / 0.18) ** 2)
-    value = _paint(value, 0.22, np.exp(-(((mirror - 0.33) / 0.19) ** 6)) * np.exp(-(((y - arch) / 0.035) ** 2)))
+    value = _paint(
+        value, 0.22, np.exp(-(((mirror - 0.33) / 0.19) ** 6)) * np.exp(-(((y - arch) / 0.035) ** 2))
+    )
     opening = 0.062 * (1 - ((mirror - 0.33) / 0.15) ** 2)
     eye = _edge(opening - np.abs(y + 0.24), 0.012)
     value = _paint(value, 0.95, eye)
     radius = np.hypot(mirror - 0.33, y + 0.24)
     value = _paint(value, 0.30, eye * _edge(0.066 - radius, 0.01))
     value = _paint(value, 0.05, eye * _edge(0.030 - radius, 0.008))
-    lid = np.exp(-(((y + 0.24 + opening) / 0.016) ** 2)) * _edge(0.155 - np.abs(mirror - 0.33), 0.02)
+    lid = np.exp(-(((y + 0.24 + opening) / 0.016) ** 2)) * _edge(
+        0.155 - np.abs(mirror - 0.33), 0.02
+    )
     value = _paint(value, 0.25, 0.8 * lid)
     mouth = 0.085 * (1 - (x / 0.25) ** 2)
     value = _paint(value, 0.45, _edge(mouth - np.abs(y - 0.495), 0.015))
@@ -70,7 +76,9 @@ def light(azimuth: float, elevation: float) -> Floats:
     return np.array([np.sin(a) * np.cos(e), -np.sin(e), np.cos(a) * np.cos(e)])
 
 
-def shade(heights: Floats, reflectance: Floats, lamp: Floats, pixels_per_unit: float, ambient: float) -> Floats:
+def shade(
+    heights: Floats, reflectance: Floats, lamp: Floats, pixels_per_unit: float, ambient: float
+) -> Floats:
     """Lambertian picture: reflectance x (ambient + visible lamp x max(0, normal . lamp))."""
     dy, dx = np.gradient(heights, 1 / pixels_per_unit)
     cosine = (-dx * lamp[0] - dy * lamp[1] + lamp[2]) / np.sqrt(1 + dx**2 + dy**2)

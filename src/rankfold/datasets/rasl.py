@@ -31,12 +31,18 @@ def read_rasl(folder: str | Path) -> RaslSet:
     folder = Path(folder)
     files = sorted(folder.glob("*-points.mat"))
     if not files:
-        raise FormatError(f"{folder} has no *-points.mat files; give the folder of one RASL data set")
+        raise FormatError(
+            f"{folder} has no *-points.mat files; give the folder of one RASL data set"
+        )
     points = [read_points(file) for file in files]
     if len({p.shape for p in points}) > 1:
-        raise FormatError(f"the point files in {folder} have different numbers of points; they must all have the same")
+        raise FormatError(
+            f"the point files in {folder} have different numbers of points; they must all have the same"
+        )
     pictures = [_picture_of(file) for file in files]
-    return RaslSet([read_picture(p) for p in pictures], np.stack(points), [p.name for p in pictures])
+    return RaslSet(
+        [read_picture(p) for p in pictures], np.stack(points), [p.name for p in pictures]
+    )
 
 
 def read_points(path: str | Path) -> Floats:
@@ -60,4 +66,6 @@ def _picture_of(points_file: Path) -> Path:
     for candidate in candidates:
         if candidate.is_file():
             return candidate
-    raise FormatError(f"no picture {stem}{{{','.join(PICTURES)}}} beside {points_file}; put it there")
+    raise FormatError(
+        f"no picture {stem}{{{','.join(PICTURES)}}} beside {points_file}; put it there"
+    )

@@ -63,12 +63,20 @@ def warped_low_rank(
     margin = 14
     shape = (frame[0] + 2 * margin, frame[1] + 2 * margin)
     textures = np.stack([_texture(shape, rng) for _ in range(rank)])
-    weights = np.concatenate([np.full((n, 1), 2.0), 0.5 * rng.standard_normal((n, rank - 1))], axis=1)
+    weights = np.concatenate(
+        [np.full((n, 1), 2.0), 0.5 * rng.standard_normal((n, rank - 1))], axis=1
+    )
     scenes = 0.5 + 0.06 * np.tensordot(weights, textures, axes=1)
-    moves = [kind.fit(grid.corners, grid.corners + misalignment * rng.standard_normal((4, 2))) for _ in range(n)]
+    moves = [
+        kind.fit(grid.corners, grid.corners + misalignment * rng.standard_normal((4, 2)))
+        for _ in range(n)
+    ]
     start = np.tile(shift(np.full(2, margin)), (n, 1, 1))
     truth = start @ np.stack(moves)
-    clean = [_photograph(s, shift(np.full(2, margin)), T, shape) for s, T in zip(scenes, truth, strict=True)]
+    clean = [
+        _photograph(s, shift(np.full(2, margin)), T, shape)
+        for s, T in zip(scenes, truth, strict=True)
+    ]
     hidden = [rng.random(shape) < corrupted for _ in clean]
     images = [np.where(h, rng.uniform(0, 1, shape), c) for c, h in zip(clean, hidden, strict=True)]
     return Batch(images, clean, hidden, grid, start, truth, grid.corners)
@@ -113,7 +121,9 @@ def rendered_heads(
     source = Frame(*shape)
     x, y = head.head_grid(shape[0] + 80, shape[1] + 80, per_unit)
     heights, reflectance = head.height_field(x, y), head.albedo(x, y, rng)
-    to_scene = shift((np.array(x.shape[::-1]) - 1) / 2) @ np.diag([zoom, zoom, 1.0]) @ shift(-grid.centre)
+    to_scene = (
+        shift((np.array(x.shape[::-1]) - 1) / 2) @ np.diag([zoom, zoom, 1.0]) @ shift(-grid.centre)
+    )
     to_source = shift(source.centre) @ np.diag([zoom, zoom, 1.0]) @ shift(-grid.centre)
     truth = np.stack([to_source @ _turn(grid.centre, rotation, translation, rng) for _ in range(n)])
     clean, images, hidden = [], [], []
@@ -133,7 +143,9 @@ def rendered_heads(
 
 def _texture(shape: tuple[int, int], rng: np.random.Generator) -> Floats:
     """Smooth noise of unit variance, two scales."""
-    parts = [ndimage.gaussian_filter(rng.standard_normal(shape), s, mode="wrap") for s in (2.0, 5.0)]
+    parts = [
+        ndimage.gaussian_filter(rng.standard_normal(shape), s, mode="wrap") for s in (2.0, 5.0)
+    ]
     return np.asarray(sum(part / part.std() for part in parts))
 
 
@@ -147,7 +159,9 @@ def _photograph(scene: Floats, to_scene: Floats, transform: Floats, shape: Any) 
 def _turn(centre: Floats, rotation: float, translation: float, rng: np.random.Generator) -> Floats:
     """A random turn about ``centre`` and shift."""
     angle = np.radians(rng.uniform(-rotation, rotation))
-    motion = get_family("euclidean").matrix(np.array([angle, *rng.uniform(-translation, translation, 2)]))
+    motion = get_family("euclidean").matrix(
+        np.array([angle, *rng.uniform(-translation, translation, 2)])
+    )
     return shift(centre) @ motion @ shift(-centre)
 
 

@@ -36,9 +36,15 @@ DATASETS: dict[str, Dataset] = {
             lambda n, seed: facade(n, seed=seed),
         ),
         Dataset(
-            "cells", "generated: a drifting, bleaching microscope stack with dust", lambda n, seed: cells(n, seed=seed)
+            "cells",
+            "generated: a drifting, bleaching microscope stack with dust",
+            lambda n, seed: cells(n, seed=seed),
         ),
-        Dataset("street", "generated: a fixed camera, people walk by", lambda n, seed: street(n, seed=seed)),
+        Dataset(
+            "street",
+            "generated: a fixed camera, people walk by",
+            lambda n, seed: street(n, seed=seed),
+        ),
         Dataset(
             "textures",
             "generated: smooth textures of low rank under known similarities",
@@ -48,11 +54,22 @@ DATASETS: dict[str, Dataset] = {
             "rasl",
             "on disk: the sets of the RASL paper (dummy head, digits, faces, windows); perception.csl.illinois.edu",
         ),
-        Dataset("extended_yale_b", "on disk: faces under 64 lamps; ask the University of California, San Diego"),
+        Dataset(
+            "extended_yale_b",
+            "on disk: faces under 64 lamps; ask the University of California, San Diego",
+        ),
         Dataset("usps", "on disk: handwritten digits as usps.h5, libsvm text or zip.train"),
-        Dataset("ar", "on disk: faces with sunglasses and scarves; ask Aleix Martinez at the Ohio State University"),
-        Dataset("lfw", "on disk: people of Labeled Faces in the Wild with landmarks.txt; UMass Amherst"),
-        Dataset("oxford_affine", "on disk: planes under viewpoint and light changes; the VGG group of Oxford"),
+        Dataset(
+            "ar",
+            "on disk: faces with sunglasses and scarves; ask Aleix Martinez at the Ohio State University",
+        ),
+        Dataset(
+            "lfw", "on disk: people of Labeled Faces in the Wild with landmarks.txt; UMass Amherst"
+        ),
+        Dataset(
+            "oxford_affine",
+            "on disk: planes under viewpoint and light changes; the VGG group of Oxford",
+        ),
     )
 }
 

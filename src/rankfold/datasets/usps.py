@@ -37,16 +37,24 @@ def read_usps(path: str | Path, digit: int, count: int | None = None) -> npt.NDA
     """The first ``count`` training pictures (n, 16, 16) of one digit, in [0, 1]."""
     file = find_usps(path)
     start = _first_bytes(file)
-    read = _read_hdf5 if start.startswith(b"\x89HDF") else _read_libsvm if b":" in start else _read_zip
+    read = (
+        _read_hdf5 if start.startswith(b"\x89HDF") else _read_libsvm if b":" in start else _read_zip
+    )
     try:
         data, target = read(file)
     except (OSError, KeyError, ValueError, EOFError, UnicodeDecodeError) as error:
-        raise FormatError(f"{file} is not the USPS file of any known form ({error}); {ASK}") from error
+        raise FormatError(
+            f"{file} is not the USPS file of any known form ({error}); {ASK}"
+        ) from error
     if data.ndim != 2 or data.shape[1] != 256 or len(data) != len(target):
-        raise FormatError(f"{file} holds {data.shape} values for {len(target)} labels; digits are 16 x 16")
+        raise FormatError(
+            f"{file} holds {data.shape} values for {len(target)} labels; digits are 16 x 16"
+        )
     chosen = data[target == digit][:count]
     if not len(chosen):
-        raise FormatError(f"{file} has no pictures of the digit {digit}; it has {sorted(set(target.tolist()))}")
+        raise FormatError(
+            f"{file} has no pictures of the digit {digit}; it has {sorted(set(target.tolist()))}"
+        )
     return np.asarray(chosen.reshape(-1, 16, 16))
 
 
@@ -73,7 +81,9 @@ def _read_libsvm(path: Path) -> Labelled:
         labels.append(int(float(label)))
         rows.append(row)
     numbers = np.array(labels)
-    return (np.stack(rows) + 1) / 2, numbers - 1 if numbers.min() >= 1 and numbers.max() == 10 else numbers
+    return (
+        np.stack(rows) + 1
+    ) / 2, numbers - 1 if numbers.min() >= 1 and numbers.max() == 10 else numbers
 
 
 def _read_zip(path: Path) -> Labelled:
@@ -93,7 +103,11 @@ def _opener(path: Path) -> Callable[..., Any]:
 def _first_bytes(path: Path) -> bytes:
     """Enough to tell the forms apart."""
     try:
-        with path.open("rb") if path.suffix not in (".bz2", ".gz") else _opener(path)(path, "rb") as file:
+        with (
+            path.open("rb")
+            if path.suffix not in (".bz2", ".gz")
+            else _opener(path)(path, "rb") as file
+        ):
             return bytes(file.read(400))
     except (OSError, EOFError) as error:
         raise FormatError(f"{path} cannot be read ({error}); {ASK}") from error

@@ -58,7 +58,9 @@ def read_oxford(root: str | Path, name: str) -> Plane:
     folder = base / name
     pictures = [next(iter(sorted(folder.glob(f"img{k}.*"))), None) for k in range(1, 7)]
     if None in pictures:
-        raise FormatError(f"{folder} lacks img{pictures.index(None) + 1}; the sets are at the VGG group of Oxford")
+        raise FormatError(
+            f"{folder} lacks img{pictures.index(None) + 1}; the sets are at the VGG group of Oxford"
+        )
     matrices = [np.eye(3), *(_homography(folder / f"H1to{k}p") for k in range(2, 7))]
     return Plane([read_picture(p) for p in pictures if p is not None], np.stack(matrices))
 

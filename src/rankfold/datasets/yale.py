@@ -31,7 +31,10 @@ class YaleSubject:
 def yale_root(root: str | Path) -> Path:
     """The folder with yaleB01, yaleB02, ...: ``root`` itself, or one of the names it is unpacked as."""
     given = Path(root)
-    for folder in (given, *(given / name for name in ("extended_yale_b", "CroppedYale", "ExtendedYaleB"))):
+    for folder in (
+        given,
+        *(given / name for name in ("extended_yale_b", "CroppedYale", "ExtendedYaleB")),
+    ):
         if any(folder.glob("yaleB[0-9][0-9]")):
             return folder
     raise FormatError(f"{given} has no folders yaleB01, yaleB02, ...; {ASK}")
@@ -42,9 +45,13 @@ def read_yale_subject(root: str | Path, subject: int) -> YaleSubject:
     folder = yale_root(root) / f"yaleB{subject:02d}"
     if not folder.is_dir():
         raise FormatError(f"{folder} does not exist; {ASK}")
-    found = [(path, match) for path in sorted(folder.glob("*")) if (match := LAMP.search(path.name))]
+    found = [
+        (path, match) for path in sorted(folder.glob("*")) if (match := LAMP.search(path.name))
+    ]
     if len(found) < 2:
-        raise FormatError(f"{folder} has {len(found)} pictures named like yaleB01_P00A+035E+15.pgm; {ASK}")
+        raise FormatError(
+            f"{folder} has {len(found)} pictures named like yaleB01_P00A+035E+15.pgm; {ASK}"
+        )
     if len(found) > LAMPS:
         raise FormatError(
             f"{folder} has {len(found)} pictures, the cropped set {LAMPS} a subject; give one pose only (P00)"

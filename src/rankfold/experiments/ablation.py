@@ -33,7 +33,12 @@ ROWS: dict[str, dict[str, Any]] = {
     "RASL reweighted": {"method": "rasl", "rank_surrogate": "reweighted"},
     "RASL + features": {"method": "rasl", "features": "contrast"},
     "RASL + features + rescue": {"method": "rasl", "features": "contrast", "rescue": True},
-    "MeADMM average, bare": {"method": "meadmm", "projector": "average", "rank_surrogate": "nuclear", **BARE},
+    "MeADMM average, bare": {
+        "method": "meadmm",
+        "projector": "average",
+        "rank_surrogate": "nuclear",
+        **BARE,
+    },
     "MeADMM regression, bare": {"method": "meadmm", "rank_surrogate": "nuclear", **BARE},
     "MeADMM": {"method": "meadmm"},
     "RPCA at MeADMM's transforms": {"method": "rpca", "at": "MeADMM"},
@@ -77,7 +82,10 @@ def run(
     ]
     # spawned, not forked: the parent may have threads
     context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(jobs, mp_context=context) as pool, path.open("a", encoding="utf-8") as file:
+    with (
+        ProcessPoolExecutor(jobs, mp_context=context) as pool,
+        path.open("a", encoding="utf-8") as file,
+    ):
         if path.stat().st_size and not path.read_bytes().endswith(b"\n"):
             file.write("\n")  # a kill cut the last line short: do not write on it
         futures = [pool.submit(run_cell, str(root), cell, missing) for cell, missing in work]
@@ -109,7 +117,9 @@ def run_cell(root: str, cell: Cell, rows: list[str]) -> list[dict[str, Any]]:
     for row in [*needed, *rows]:
         options = dict(ROWS[row])
         at = options.pop("at", None)
-        if protocol.coarse and options.get("features", "contrast" if options["method"] == "meadmm" else None):
+        if protocol.coarse and options.get(
+            "features", "contrast" if options["method"] == "meadmm" else None
+        ):
             options["coarse"] = True
         began = time.perf_counter()
         with warnings.catch_warnings():
@@ -128,13 +138,17 @@ def measure(result: Alignment, batch: Batch) -> dict[str, float]:
     error = alignment_error(result.transforms, batch.truth, batch.points)
     norms = np.sqrt(np.nansum(result.aligned**2, axis=(1, 2), keepdims=True))
     clean = result.apply(batch.clean) / norms
-    hidden = [np.where(np.isnan(c), np.nan, h) for c, h in zip(batch.clean, batch.hidden, strict=True)]
+    hidden = [
+        np.where(np.isnan(c), np.nan, h) for c, h in zip(batch.clean, batch.hidden, strict=True)
+    ]
     seen = result.valid & np.isfinite(clean)
     covered = seen & (np.nan_to_num(result.apply(hidden)) > 0.5)
     low_rank = result.low_rank / norms
 
     def off(where: Any) -> float:
-        return float(np.linalg.norm((low_rank - clean)[where])) / max(float(np.linalg.norm(clean[where])), 1e-300)
+        return float(np.linalg.norm((low_rank - clean)[where])) / max(
+            float(np.linalg.norm(clean[where])), 1e-300
+        )
 
     lost = error.each > 2
     return {
@@ -152,7 +166,14 @@ def measure(result: Alignment, batch: Batch) -> dict[str, float]:
     }
 
 
-MEASURES = {"eye": ".3f", "above_1": ".1%", "above_3": ".1%", "rec_occ": ".3f", "rec_all": ".3f", "rank": ".0f"}
+MEASURES = {
+    "eye": ".3f",
+    "above_1": ".1%",
+    "above_3": ".1%",
+    "rec_occ": ".3f",
+    "rec_all": ".3f",
+    "rank": ".0f",
+}
 
 
 def table(records: list[dict[str, Any]], protocol: str) -> str:
@@ -160,12 +181,16 @@ def table(records: list[dict[str, Any]], protocol: str) -> str:
     mine = [r for r in records if r["protocol"] == protocol]
     names = [name for name in ROWS if any(r["row"] == name for r in mine)]
     head = (
-        "| row | trials | " + " | ".join(MEASURES) + " | eye: x, won, t | rec_occ: x, won, t | rec_all: x, won, t | s |"
+        "| row | trials | "
+        + " | ".join(MEASURES)
+        + " | eye: x, won, t | rec_occ: x, won, t | rec_all: x, won, t | s |"
     )
     lines = [head, "|" + "---|" * (head.count("|") - 1)]
     for name in names:
         rows = [r for r in mine if r["row"] == name]
-        means = [format(float(np.nanmean([r[m] for r in rows])), form) for m, form in MEASURES.items()]
+        means = [
+            format(float(np.nanmean([r[m] for r in rows])), form) for m, form in MEASURES.items()
+        ]
         against = [_against(mine, name, m) for m in ("eye", "rec_occ", "rec_all")]
         seconds = f"{np.mean([r['seconds'] for r in rows]):.1f}"
         lines.append(f"| {name} | {len(rows)} | " + " | ".join([*means, *against, seconds]) + " |")
@@ -218,7 +243,9 @@ def describe(name: str) -> str:
 def flags(records: list[dict[str, Any]], name: str, where: Callable[[dict[str, Any]], bool]) -> str:
     """Precision and recall of the failed flag of one row, for pictures off by more than 2 px."""
     chosen = [r for r in records if r["row"] == name and where(r)]
-    lost, flagged, both = (sum(r[key] for r in chosen) for key in ("lost", "flagged", "flagged_lost"))
+    lost, flagged, both = (
+        sum(r[key] for r in chosen) for key in ("lost", "flagged", "flagged_lost")
+    )
     precision = f"{both / flagged:.2f}" if flagged else "- (nothing flagged)"
     recall = f"{both / lost:.2f}" if lost else "- (nothing lost)"
     return f"{name}: {lost} lost, {flagged} flagged; precision {precision}, recall {recall}"

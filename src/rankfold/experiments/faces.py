@@ -65,7 +65,11 @@ def make_batch(root: str | Path, subject: int, protocol: Protocol, seed: int) ->
     for face in faces:
         angle = np.radians(rng.uniform(-protocol.rotation, protocol.rotation))
         offset = rng.uniform(-protocol.translation, protocol.translation, 2)
-        motion = shift(FRAME.centre) @ get_family("euclidean").matrix(np.array([angle, *offset])) @ shift(-FRAME.centre)
+        motion = (
+            shift(FRAME.centre)
+            @ get_family("euclidean").matrix(np.array([angle, *offset]))
+            @ shift(-FRAME.centre)
+        )
         T = start @ motion
         picture = _moved(face, start @ inverse(T))
         mask, occluder = OCCLUDERS[protocol.occluder](shape, rng)
@@ -76,7 +80,9 @@ def make_batch(root: str | Path, subject: int, protocol: Protocol, seed: int) ->
         hidden.append(mask)
         images.append(np.where(mask, occluder, np.clip(picture + noise, 0, 1)))
     eyes = map_points(inverse(start), (EYES + 0.5) / 2 - 0.5)
-    return Batch(images, clean, hidden, FRAME, np.tile(start, (len(faces), 1, 1)), np.stack(truth), eyes)
+    return Batch(
+        images, clean, hidden, FRAME, np.tile(start, (len(faces), 1, 1)), np.stack(truth), eyes
+    )
 
 
 def _halved(images: npt.NDArray[np.uint8]) -> Floats:
@@ -112,7 +118,9 @@ def _lambertian(faces: Floats, data: YaleSubject) -> Floats:
     return np.asarray(np.clip((lamps @ surface.T).reshape(n, h, w), 0, 1))
 
 
-def _rectangle(shape: tuple[int, int], rng: np.random.Generator, side: float = 0.35) -> tuple[Bools, Floats]:
+def _rectangle(
+    shape: tuple[int, int], rng: np.random.Generator, side: float = 0.35
+) -> tuple[Bools, Floats]:
     """A textured rectangle of ``side`` of the height and width, anywhere."""
     h, w = (round(side * size) for size in shape)
     top, left = rng.integers(shape[0] - h + 1), rng.integers(shape[1] - w + 1)
@@ -132,7 +140,11 @@ def _branch(shape: tuple[int, int], rng: np.random.Generator) -> tuple[Bools, Fl
     mask = np.zeros(shape, dtype=bool)
     for _ in range(4):
         angle, offset = rng.uniform(0, np.pi), rng.uniform(-0.35, 0.35) * min(shape)
-        distance = np.cos(angle) * (rows - shape[0] / 2) + np.sin(angle) * (columns - shape[1] / 2) - offset
+        distance = (
+            np.cos(angle) * (rows - shape[0] / 2)
+            + np.sin(angle) * (columns - shape[1] / 2)
+            - offset
+        )
         mask |= np.abs(distance) < 1.7
     return mask, np.full(shape, 0.1) + 0.1 * rng.random(shape)
 
@@ -151,4 +163,10 @@ def _band(shape: tuple[int, int], rng: np.random.Generator) -> tuple[Bools, Floa
     return mask, np.broadcast_to(stripes[:, None], shape) * rng.uniform(0.6, 1.0)
 
 
-OCCLUDERS = {"rectangle": _rectangle, "large": _large, "branches": _branch, "salt": _salt, "band": _band}
+OCCLUDERS = {
+    "rectangle": _rectangle,
+    "large": _large,
+    "branches": _branch,
+    "salt": _salt,
+    "band": _band,
+}

@@ -18,7 +18,9 @@ from rankfold.families import FAMILIES, Floats, get_family, inverse, map_points,
 from rankfold.stack import Frame, Points, Stack
 
 
-def perturbed(start: Floats, frame: Frame, rotation: float, translation: float, seed: int) -> Floats:
+def perturbed(
+    start: Floats, frame: Frame, rotation: float, translation: float, seed: int
+) -> Floats:
     """Starts (n, 3, 3), each turned by up to ``rotation`` degrees and shifted by up to ``translation`` px."""
     rng = np.random.default_rng(seed)
     angles = np.radians(rng.uniform(-rotation, rotation, len(start)))
@@ -40,7 +42,9 @@ def disagreement(one: Floats, two: Floats, frame: Frame, family: str = "similari
     for _ in range(10):
         off = np.linalg.norm(landed - map_points(common, corners), axis=2).mean(axis=1)
         good = off <= 2.5 * np.median(off) + 1e-12
-        common = common_family.fit(np.tile(corners, (int(good.sum()), 1)), landed[good].reshape(-1, 2))
+        common = common_family.fit(
+            np.tile(corners, (int(good.sum()), 1)), landed[good].reshape(-1, 2)
+        )
     return np.asarray(np.linalg.norm(landed - map_points(common, corners), axis=2).mean(axis=1))
 
 
@@ -60,18 +64,27 @@ def retest(
         init = perturbed(start, frame, rotation, translation, seed)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
-            results.append(align(images, frame=frame, init=init, family=family, **options).transforms)
+            results.append(
+                align(images, frame=frame, init=init, family=family, **options).transforms
+            )
     return disagreement(results[0], results[1], frame)
 
 
 ROWS: dict[str, dict[str, Any]] = {
     "RASL": {"method": "rasl"},
     "RASL + coarse": {"method": "rasl", "coarse": True},
-    "MeADMM (coarse, no features)": {"method": "meadmm", "coarse": True, "features": None, "rescue": False},
+    "MeADMM (coarse, no features)": {
+        "method": "meadmm",
+        "coarse": True,
+        "features": None,
+        "rescue": False,
+    },
 }
 
 
-def read_sets(root: str | Path) -> dict[str, tuple[list[npt.NDArray[Any]], Frame, Floats, str, float]]:
+def read_sets(
+    root: str | Path,
+) -> dict[str, tuple[list[npt.NDArray[Any]], Frame, Floats, str, float]]:
     """Name -> 50 pictures, frame, start, family, largest turn in degrees; shifts are up to 2 px."""
     root = Path(root)
     sets: dict[str, tuple[list[npt.NDArray[Any]], Frame, Floats, str, float]] = {}
@@ -79,10 +92,22 @@ def read_sets(root: str | Path) -> dict[str, tuple[list[npt.NDArray[Any]], Frame
         # digits fill their 16 x 16 pixels; the border gives a turned frame something to see
         pictures = [np.pad(p, 6) for p in read_usps(root / "usps" / "usps.h5", digit, 50)]
         frame = Frame(20, 20)
-        sets[f"USPS {digit}"] = (pictures, frame, Stack.of(pictures).centred(frame), "euclidean", 15)
+        sets[f"USPS {digit}"] = (
+            pictures,
+            frame,
+            Stack.of(pictures).centred(frame),
+            "euclidean",
+            15,
+        )
     threes, heads = (read_rasl(root / "rasl" / name) for name in ("Digits_3", "Dummy_59_59"))
     frame = Frame(29, 29)
-    sets["Digits_3"] = (threes.images[:50], frame, Stack.of(threes.images[:50]).centred(frame), "euclidean", 15)
+    sets["Digits_3"] = (
+        threes.images[:50],
+        frame,
+        Stack.of(threes.images[:50]).centred(frame),
+        "euclidean",
+        15,
+    )
     points = Points(np.array([[3.15, 18.6], [44.68, 18.6]]), heads.points[:50])
     start = points.transforms(FAMILIES["similarity"])
     sets["Dummy_59_59"] = (heads.images[:50], Frame(49, 49), start, "similarity", 10)
@@ -97,7 +122,9 @@ def retest_table(root: str | Path, pairs: int = 2) -> Iterator[str]:
         cells = []
         for options in ROWS.values():
             seeds = [(2 * k, 2 * k + 1) for k in range(pairs)]
-            runs = [retest(images, frame, start, family, rotation, 2.0, s, **options) for s in seeds]
+            runs = [
+                retest(images, frame, start, family, rotation, 2.0, s, **options) for s in seeds
+            ]
             off = np.concatenate(runs)
             cells.append(f"{off.mean():.3f} ({(off > 1).mean():.0%} > 1 px, max {off.max():.1f})")
         yield f"| {name} | " + " | ".join(cells) + " |"

@@ -32,7 +32,9 @@ class Timing:
 
 def iteration_times(repeats: int = 7, n_jobs: int = 1) -> dict[str, Timing]:
     """Both methods on the declared shapes, generated."""
-    return {name: time_both(moving_problem(shape), repeats, n_jobs) for name, shape in SHAPES.items()}
+    return {
+        name: time_both(moving_problem(shape), repeats, n_jobs) for name, shape in SHAPES.items()
+    }
 
 
 def time_both(problem: Problem, repeats: int = 7, n_jobs: int = 1, seconds: float = 0.0) -> Timing:
@@ -55,7 +57,10 @@ def time_both(problem: Problem, repeats: int = 7, n_jobs: int = 1, seconds: floa
             solve(problem, replace(plain, clone=clone), executor)
             return time.perf_counter() - began
 
-        first = [solve(problem, replace(plain, clone=clone), executor) for clone in (None, Clone(remember))]  # compiles
+        first = [
+            solve(problem, replace(plain, clone=clone), executor)
+            for clone in (None, Clone(remember))
+        ]  # compiles
         again = cycle(made)
         turns = (None, Clone(projector), Clone(lambda _: next(again)))
         while len(times) < repeats or sum(map(sum, times)) < seconds:
@@ -78,4 +83,6 @@ def moving_problem(shape: tuple[int, int, int]) -> Problem:
     data = low_rank_plus_sparse(n, m, rank=8, corrupted=0.1, seed=0).data
     norms = np.linalg.norm(data, axis=1, keepdims=True)
     Q = np.linalg.qr(rng.standard_normal((n, m, 4)))[0].transpose(0, 2, 1)
-    return Problem(data / norms, 1 / np.sqrt(m), None, Q, units=10 / norms[:, 0], shape=(1, height, width))
+    return Problem(
+        data / norms, 1 / np.sqrt(m), None, Q, units=10 / norms[:, 0], shape=(1, height, width)
+    )

@@ -4,4 +4,12 @@ from rankfold.io.formats import FORMATS, open_pictures, write_pictures
 from rankfold.io.pictures import read_picture, write_picture
 from rankfold.io.source import Picture, Source
 
-__all__ = ["FORMATS", "Picture", "Source", "open_pictures", "read_picture", "write_picture", "write_pictures"]
+__all__ = [
+    "FORMATS",
+    "Picture",
+    "Source",
+    "open_pictures",
+    "read_picture",
+    "write_picture",
+    "write_pictures",
+]

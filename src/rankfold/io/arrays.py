@@ -37,7 +37,9 @@ def open_zarr(path: str, key: str | None = None, **options: object) -> Source:
 def _source(path: str, kind: str, array: Any) -> Source:
     """The rows of an array as pictures."""
     if array.ndim not in (3, 4) or 0 in array.shape:
-        raise InputError(f"{path} has shape {tuple(array.shape)}; a stack is (n, height, width[, channels])")
+        raise InputError(
+            f"{path} has shape {tuple(array.shape)}; a stack is (n, height, width[, channels])"
+        )
 
     def iterate() -> Iterator[Picture | FormatError]:
         for index in range(array.shape[0]):
@@ -46,7 +48,9 @@ def _source(path: str, kind: str, array: Any) -> Source:
     stem = Path(path).name.split(".")[0]
     names = tuple(f"{stem}-{index:04d}" for index in range(array.shape[0]))
     shape = tuple(int(size) for size in array.shape[1:])
-    return Source(path, kind, names, (shape,) * len(names), (np.dtype(array.dtype),) * len(names), iterate)
+    return Source(
+        path, kind, names, (shape,) * len(names), (np.dtype(array.dtype),) * len(names), iterate
+    )
 
 
 def _picture(path: str, array: Any, index: int) -> Picture:
@@ -61,12 +65,16 @@ def _one_of(path: str, names: list[str], key: str | None) -> str:
         return names[0]
     if key not in names:
         what = f"has no array {key!r}" if key else f"has {len(names)} arrays"
-        raise InputError(f"{path} {what}; choose one with --key: {', '.join(names) or 'there is none'}")
+        raise InputError(
+            f"{path} {what}; choose one with --key: {', '.join(names) or 'there is none'}"
+        )
     assert key is not None
     return key
 
 
-def write_array(path: Path, names: tuple[str, ...], pictures: Iterable[Array], like: Source) -> Path:
+def write_array(
+    path: Path, names: tuple[str, ...], pictures: Iterable[Array], like: Source
+) -> Path:
     """A .npy or .npz file, like the one that came in; one picture in memory at a time for .npy."""
     stored = (as_type(values, like.dtype) for values in pictures)
     first = next(stored)
@@ -75,7 +83,9 @@ def write_array(path: Path, names: tuple[str, ...], pictures: Iterable[Array], l
     if npz:
         np.savez_compressed(path, pictures=np.stack([first, *stored]))
         return path
-    out: Any = np.lib.format.open_memmap(path, mode="w+", dtype=first.dtype, shape=(len(names), *first.shape))
+    out: Any = np.lib.format.open_memmap(
+        path, mode="w+", dtype=first.dtype, shape=(len(names), *first.shape)
+    )
     for index, values in enumerate(v for part in ([first], stored) for v in part):
         out[index] = values
     out.flush()

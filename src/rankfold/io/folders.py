@@ -19,7 +19,9 @@ def open_folder(path: str, **options: object) -> Source:
     refuse_options("a folder of pictures", options)
     folder = Path(path)
     if folder.is_dir():
-        files = [file for file in folder.iterdir() if file.is_file() and not file.name.startswith(".")]
+        files = [
+            file for file in folder.iterdir() if file.is_file() and not file.name.startswith(".")
+        ]
         what, remedy = "has no pictures", f"put some there ({', '.join(e[1:] for e in ENDINGS)})"
     else:
         pattern = glob.escape(path) if folder.exists() else path
@@ -45,7 +47,9 @@ def _source(path: str, files: list[Path], left_out: tuple[str, ...]) -> Source:
     known = [header for header in headers if header is not None]
     if not known:
         load_picture(files[0])  # says what is wrong with it
-        raise FormatError(f"none of the {len(files)} files in {path} can be read as a picture; check them")
+        raise FormatError(
+            f"none of the {len(files)} files in {path} can be read as a picture; check them"
+        )
     shapes = tuple(known[0][0] if header is None else header[0] for header in headers)
     kinds = tuple(known[0][1] if header is None else header[1] for header in headers)
 
@@ -62,12 +66,18 @@ def _names(files: list[Path]) -> tuple[str, ...]:
     return tuple(names) if len(set(names)) == len(names) else tuple(str(file) for file in files)
 
 
-def write_folder(path: Path, names: tuple[str, ...], pictures: Iterable[Array], like: Source) -> Path:
+def write_folder(
+    path: Path, names: tuple[str, ...], pictures: Iterable[Array], like: Source
+) -> Path:
     """One file a picture, named and stored like the one it came from."""
     path.mkdir(parents=True, exist_ok=True)
     dtypes = like.dtypes if len(like.dtypes) == len(names) else (like.dtype,) * len(names)
     for name, values, dtype in zip(names, pictures, dtypes, strict=True):
-        file = path / Path(name).name if len({Path(n).name for n in names}) == len(names) else path / flat(name)
+        file = (
+            path / Path(name).name
+            if len({Path(n).name for n in names}) == len(names)
+            else path / flat(name)
+        )
         if file.suffix.lower() not in ENDINGS:
             file = file.with_name(f"{file.name}.{'tif' if dtype.kind == 'f' else 'png'}")
         write_picture(file, values, dtype)

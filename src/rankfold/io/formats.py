@@ -31,7 +31,9 @@ def _ends(*endings: str) -> Callable[[Path], bool]:
 
 
 def _is_zarr(path: Path) -> bool:
-    return path.suffix == ".zarr" or any((path / name).is_file() for name in ("zarr.json", ".zarray", ".zgroup"))
+    return path.suffix == ".zarr" or any(
+        (path / name).is_file() for name in ("zarr.json", ".zarray", ".zgroup")
+    )
 
 
 # The first row that matches a path opens it; a folder of pictures, or a pattern, is what is left.
@@ -40,9 +42,13 @@ FORMATS: dict[str, Format] = {
     for row in (
         Format("zarr", "a zarr array, or one of a group", _is_zarr, open_zarr, write_zarr),
         Format("tiff", "a multi-page or OME TIFF", _ends(".tif", ".tiff"), open_tiff, write_tiff),
-        Format("video", "mp4, avi, mov, mkv, webm, gif, ...", _ends(*VIDEO), open_video, write_video),
+        Format(
+            "video", "mp4, avi, mov, mkv, webm, gif, ...", _ends(*VIDEO), open_video, write_video
+        ),
         Format("array", "a .npy or .npz file", _ends(".npy", ".npz"), open_array, write_array),
-        Format("pictures", "a folder or pattern of pictures", lambda _: True, open_folder, write_folder),
+        Format(
+            "pictures", "a folder or pattern of pictures", lambda _: True, open_folder, write_folder
+        ),
     )
 }
 
@@ -74,14 +80,26 @@ def open_pictures(
     """
     text, place = str(path), Path(path)
     if not any(sign in text for sign in "*?[") and not place.exists():
-        raise InputError(f"{text} does not exist; give a folder, a pattern, a TIFF, a video or an array file")
-    chosen = next(row for row in FORMATS.values() if row.matches(place)) if place.exists() else FORMATS["pictures"]
+        raise InputError(
+            f"{text} does not exist; give a folder, a pattern, a TIFF, a video or an array file"
+        )
+    chosen = (
+        next(row for row in FORMATS.values() if row.matches(place))
+        if place.exists()
+        else FORMATS["pictures"]
+    )
     given = {"frames": frames, "stride": stride, "select": select, "key": key}
-    return chosen.open(text, **{name: value for name, value in given.items() if value not in (None, (), 1)})
+    return chosen.open(
+        text, **{name: value for name, value in given.items() if value not in (None, (), 1)}
+    )
 
 
 def write_pictures(
-    path: str | Path, names: tuple[str, ...], pictures: Iterable[Array], like: Source, format: str | None = None
+    path: str | Path,
+    names: tuple[str, ...],
+    pictures: Iterable[Array],
+    like: Source,
+    format: str | None = None,
 ) -> Path:
     """Write pictures the way ``like`` was stored, or in another row of FORMATS; returns the file or folder.
 

@@ -20,7 +20,9 @@ R = TypeVar("R")
 
 ENDINGS = (".png", ".jpg", ".jpeg", ".bmp", ".pgm", ".ppm", ".pnm", ".tif", ".tiff", ".webp")
 TIFF = (".tif", ".tiff")
-MAX_PIXELS = 170_000_000  # a larger header is a mistake or an attack; Pillow has about the same limit
+MAX_PIXELS = (
+    170_000_000  # a larger header is a mistake or an attack; Pillow has about the same limit
+)
 PNG_MAGIC = b"\x89PNG\r\n\x1a\n"
 
 
@@ -48,7 +50,11 @@ def picture_header(path: str | Path) -> tuple[tuple[int, ...], np.dtype[Any]]:
                 width, height = height, width
             deep = _deep(path)
             kind = np.dtype(
-                np.uint16 if deep or image.mode.startswith("I") else np.float32 if image.mode == "F" else "u1"
+                np.uint16
+                if deep or image.mode.startswith("I")
+                else np.float32
+                if image.mode == "F"
+                else "u1"
             )
             grey = image.mode in ("L", "LA", "La", "1", "I", "F") or image.mode.startswith("I;")
             colour = deep == 3 if deep else not grey
@@ -84,7 +90,9 @@ def write_picture(path: str | Path, values: Array, dtype: npt.DTypeLike = np.uin
     elif ending in (".pgm", ".ppm", ".pnm"):
         path.write_bytes(_pnm(stored))
     else:
-        _write_8bit(path, stored if kind == np.uint8 else (stored >> 8).astype(np.uint8), seen, ending)
+        _write_8bit(
+            path, stored if kind == np.uint8 else (stored >> 8).astype(np.uint8), seen, ending
+        )
 
 
 def _write_8bit(path: Path, stored: Array, seen: npt.NDArray[np.bool_], ending: str) -> None:
@@ -93,7 +101,9 @@ def _write_8bit(path: Path, stored: Array, seen: npt.NDArray[np.bool_], ending: 
 
     if ending in (".png", ".webp") and not seen.all():
         stored = np.dstack([stored, np.where(seen, 255, 0).astype(np.uint8)])
-    options = {".jpg": {"quality": 95}, ".jpeg": {"quality": 95}, ".webp": {"lossless": True}}.get(ending, {})
+    options = {".jpg": {"quality": 95}, ".jpeg": {"quality": 95}, ".webp": {"lossless": True}}.get(
+        ending, {}
+    )
     Image.fromarray(stored).save(path, **options)  # type: ignore[arg-type]
 
 
@@ -130,7 +140,11 @@ def _deep(path: Path) -> int:
     if start.startswith(PNG_MAGIC) and len(start) >= 26:
         return {2: 3, 4: 1, 6: 3}.get(start[25], 0) if start[24] == 16 else 0
     head = re.sub(rb"#[^\n]*\n", b"\n", start).split()  # a header may have comments
-    return 3 if head[:1] == [b"P6"] and len(head) > 3 and head[3].isdigit() and int(head[3]) > 255 else 0
+    return (
+        3
+        if head[:1] == [b"P6"] and len(head) > 3 and head[3].isdigit() and int(head[3]) > 255
+        else 0
+    )
 
 
 def _read_deep(path: Path, colours: int) -> Picture:
@@ -177,7 +191,9 @@ def _guarded(path: Path, read: Callable[[], R]) -> R:
                 f"{path} says it has more than {MAX_PIXELS:,} pixels; cut or shrink it, or leave it out with --skip-bad"
             ) from error
         except UnidentifiedImageError as error:
-            raise FormatError(f"{path} is not a picture; remove it or leave it out with --skip-bad") from error
+            raise FormatError(
+                f"{path} is not a picture; remove it or leave it out with --skip-bad"
+            ) from error
 
 
 def _png16(stored: Array, seen: npt.NDArray[np.bool_]) -> bytes:
@@ -192,7 +208,8 @@ def _png16(stored: Array, seen: npt.NDArray[np.bool_]) -> bytes:
     header = struct.pack(">IIBBBBB", width, height, 16, kind, 0, 0, 0)
     chunks = ((b"IHDR", header), (b"IDAT", zlib.compress(raw, 6)), (b"IEND", b""))
     return PNG_MAGIC + b"".join(
-        struct.pack(">I", len(body)) + name + body + struct.pack(">I", zlib.crc32(name + body)) for name, body in chunks
+        struct.pack(">I", len(body)) + name + body + struct.pack(">I", zlib.crc32(name + body))
+        for name, body in chunks
     )
 
 

@@ -44,7 +44,9 @@ class Source:
     names: tuple[str, ...]
     shapes: tuple[tuple[int, ...], ...]  # (h, w) or (h, w, c) of each
     dtypes: tuple[np.dtype[Any], ...]  # of each
-    iterate: Callable[[], Iterator[Picture | FormatError]]  # a picture that cannot be read is given as its error
+    iterate: Callable[
+        [], Iterator[Picture | FormatError]
+    ]  # a picture that cannot be read is given as its error
     rate: float | None = None  # pictures a second, of a video
     left_out: tuple[str, ...] = ()  # files that are no pictures
 
@@ -73,7 +75,9 @@ class Source:
         """The same without pictures that cannot be read; reads everything once to find out."""
         good = [not isinstance(item, FormatError) for item in self.iterate()]
         if not any(good):
-            raise FormatError(f"none of the {len(self)} pictures in {self.path} can be read; check the files")
+            raise FormatError(
+                f"none of the {len(self)} pictures in {self.path} can be read; check the files"
+            )
         bad = tuple(name for name, ok in zip(self.names, good, strict=True) if not ok)
         return replace(
             self,
@@ -89,7 +93,9 @@ class Source:
         return replace(
             self,
             shapes=tuple(shape[:2] for shape in self.shapes),
-            iterate=lambda: (item if isinstance(item, FormatError) else item.grey for item in self.iterate()),
+            iterate=lambda: (
+                item if isinstance(item, FormatError) else item.grey for item in self.iterate()
+            ),
         )
 
     def check_one_kind(self) -> None:
@@ -101,7 +107,12 @@ class Source:
                 f"{first} and {second} differ in their number of colours; convert them, or use --grey (in_grey())"
             )
 
-    def stack(self, reduction: int = 1, dtype: npt.DTypeLike = np.float64, watch: Callable[[], object] = int) -> Stack:
+    def stack(
+        self,
+        reduction: int = 1,
+        dtype: npt.DTypeLike = np.float64,
+        watch: Callable[[], object] = int,
+    ) -> Stack:
         """Read everything into memory, each picture reduced on the way; ``watch`` is called after every one."""
         self.check_one_kind()
         parts = []
@@ -139,7 +150,10 @@ def or_error(read: Callable[[], Picture]) -> Picture | FormatError:
 def natural(name: str) -> list[tuple[int, int, str]]:
     """Sort key that puts frame2 before frame10."""
     parts = re.split(r"([0-9]+)", name.lower())
-    return [*((0, int(part), "") if part.isdecimal() else (1, 0, part) for part in parts), (2, 0, name)]
+    return [
+        *((0, int(part), "") if part.isdecimal() else (1, 0, part) for part in parts),
+        (2, 0, name),
+    ]
 
 
 def unit_of(dtype: npt.DTypeLike) -> float:
@@ -157,7 +171,9 @@ def as_type(values: Array, dtype: npt.DTypeLike) -> Array:
         return values.astype(kind, copy=False)
     limits = np.iinfo(kind)
     # the largest 64-bit integers have no float of their own: clip to the next float below
-    high = np.nextafter(float(limits.max), 0) if float(limits.max) > limits.max else float(limits.max)
+    high = (
+        np.nextafter(float(limits.max), 0) if float(limits.max) > limits.max else float(limits.max)
+    )
     return np.asarray(np.rint(np.clip(np.nan_to_num(values), limits.min, high)).astype(kind))
 
 

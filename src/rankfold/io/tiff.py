@@ -27,7 +27,9 @@ def tiff_header(path: Path) -> tuple[tuple[int, ...], np.dtype[Any]]:
         height, width = page.imagelength, page.imagewidth
         if int(getattr(page.tags.get(274), "value", 1)) >= 5:  # turned by a quarter
             height, width = width, height
-        colours = 3 if page.photometric in (PALETTE, CMYK) else page.samplesperpixel - len(_alpha(page))
+        colours = (
+            3 if page.photometric in (PALETTE, CMYK) else page.samplesperpixel - len(_alpha(page))
+        )
         kind = np.dtype(np.uint8 if page.photometric == PALETTE else page.dtype or np.uint8)
         return (height, width, colours) if colours > 1 else (height, width), kind
 
@@ -64,17 +66,23 @@ def open_tiff(path: str, select: tuple[str, ...] = (), **options: object) -> Sou
         series = file.series[0]
         axes, shape, dtype = _distinct(series.axes), series.shape, np.dtype(series.dtype)
         depth = series.keyframe.ndim  # how many of the axes lie within one page
-        whole = len(series.pages) < int(np.prod(shape[: len(shape) - depth], dtype=int))  # one header for all pages
+        whole = len(series.pages) < int(
+            np.prod(shape[: len(shape) - depth], dtype=int)
+        )  # one header for all pages
         further = tuple(f"series {k + 1} of {Path(path).name}" for k in range(1, len(file.series)))
         colour = series.keyframe
         alpha, mapped = bool(_alpha(colour)), colour.photometric in (PALETTE, CMYK, WHITE_IS_ZERO)
     if "Y" not in axes or "X" not in axes:
         raise FormatError(f"{path} has the axes {axes}; pictures need Y and X")
     fixed = _selected(select, axes, shape, path)
-    free = [k for k, a in enumerate(axes) if a not in PICTURE_AXES and a not in fixed and shape[k] > 1]
+    free = [
+        k for k, a in enumerate(axes) if a not in PICTURE_AXES and a not in fixed and shape[k] > 1
+    ]
     if len(free) > 1:
         several = ", ".join(f"{axes[k]} ({shape[k]})" for k in free)
-        raise InputError(f"{path} has more than one axis of pictures: {several}; fix all but one, as in --select Z=0")
+        raise InputError(
+            f"{path} has more than one axis of pictures: {several}; fix all but one, as in --select Z=0"
+        )
     along = free[0] if free else None
     count = 1 if along is None else shape[along]
     lead = shape[: len(shape) - depth]
@@ -100,7 +108,9 @@ def open_tiff(path: str, select: tuple[str, ...] = (), **options: object) -> Sou
             for k, value in zip(apart, place, strict=True):
                 where[k] = value
             planes.append(_within(page_of(tif, where), axes[len(lead) :], fixed))
-        values = planes[0] if not apart else np.concatenate([np.atleast_3d(p) for p in planes], axis=2)
+        values = (
+            planes[0] if not apart else np.concatenate([np.atleast_3d(p) for p in planes], axis=2)
+        )
         values = values[..., 0] if values.ndim == 3 and values.shape[2] == 1 else values
         return _plain(values, tif.series[0].keyframe) if alpha or mapped else Picture(values)
 
@@ -131,7 +141,9 @@ def _plain(values: Array, page: Any) -> Picture:
     mask = None
     if _alpha(page) and values.ndim == 3:
         transparency, values = values[..., -1], values[..., :-1]
-        top = np.iinfo(transparency.dtype).max if np.issubdtype(transparency.dtype, np.integer) else 1
+        top = (
+            np.iinfo(transparency.dtype).max if np.issubdtype(transparency.dtype, np.integer) else 1
+        )
         mask = transparency >= top / 2
         mask = None if mask.all() else mask
         values = values[..., 0] if values.shape[2] == 1 else values
@@ -139,7 +151,9 @@ def _plain(values: Array, page: Any) -> Picture:
         values = (np.asarray(page.colormap)[:, values] >> 8).astype(np.uint8).transpose(1, 2, 0)
     elif page.photometric == CMYK and values.ndim == 3 and values.shape[2] == 4:
         white = float(np.iinfo(values.dtype).max)
-        values = as_type((white - values[..., :3]) * ((white - values[..., 3:]) / white), values.dtype)
+        values = as_type(
+            (white - values[..., :3]) * ((white - values[..., 3:]) / white), values.dtype
+        )
     elif page.photometric == WHITE_IS_ZERO and np.issubdtype(values.dtype, np.unsignedinteger):
         values = np.iinfo(values.dtype).max - values
     return Picture(np.ascontiguousarray(values), mask)
@@ -147,7 +161,15 @@ def _plain(values: Array, page: Any) -> Picture:
 
 def _upright(picture: Picture, orientation: int) -> Picture:
     """As the camera was held: the eight values of the orientation tag."""
-    turns = {3: (2, False), 6: (3, False), 8: (1, False), 2: (0, True), 4: (2, True), 5: (1, True), 7: (3, True)}
+    turns = {
+        3: (2, False),
+        6: (3, False),
+        8: (1, False),
+        2: (0, True),
+        4: (2, True),
+        5: (1, True),
+        7: (3, True),
+    }
     if orientation not in turns:
         return picture
     quarter, mirrored = turns[orientation]
@@ -165,9 +187,16 @@ def _check_single(path: Path, file: Any) -> None:
     page = file.pages.first
     check_size(path, page.imagewidth, page.imagelength)
     series = file.series[0]
-    pages = int(np.prod([n for n, a in zip(series.shape, series.axes, strict=True) if a not in "YXSC"], dtype=int))
+    pages = int(
+        np.prod(
+            [n for n, a in zip(series.shape, series.axes, strict=True) if a not in "YXSC"],
+            dtype=int,
+        )
+    )
     if pages > 1:
-        raise FormatError(f"{path} is a stack of {pages} pages; give it alone, or leave it out with --skip-bad")
+        raise FormatError(
+            f"{path} is a stack of {pages} pages; give it alone, or leave it out with --skip-bad"
+        )
 
 
 def _distinct(axes: str) -> str:
@@ -191,14 +220,25 @@ def _within(page: Array, axes: str, fixed: dict[str, int]) -> Array:
     return page.reshape(*page.shape[:2], -1) if page.ndim > 3 else page
 
 
-def _selected(select: tuple[str, ...], axes: str, shape: tuple[int, ...], path: str) -> dict[str, int]:
+def _selected(
+    select: tuple[str, ...], axes: str, shape: tuple[int, ...], path: str
+) -> dict[str, int]:
     """Axes that the caller fixes."""
     fixed = {}
     for text in select:
         axis, _, number = text.partition("=")
-        if axis not in axes or axis in "YX" or not number.isdecimal() or int(number) >= shape[axes.index(axis)]:
-            known = ", ".join(f"{a}=0..{size - 1}" for a, size in zip(axes, shape, strict=True) if a not in "YX")
-            raise InputError(f"--select {text} does not fit {path}; it has {known or 'one picture only'}")
+        if (
+            axis not in axes
+            or axis in "YX"
+            or not number.isdecimal()
+            or int(number) >= shape[axes.index(axis)]
+        ):
+            known = ", ".join(
+                f"{a}=0..{size - 1}" for a, size in zip(axes, shape, strict=True) if a not in "YX"
+            )
+            raise InputError(
+                f"--select {text} does not fit {path}; it has {known or 'one picture only'}"
+            )
         fixed[axis] = int(number)
     return fixed
 
@@ -207,7 +247,10 @@ def write_tiff(path: Path, names: tuple[str, ...], pictures: Iterable[Array], li
     """One page a picture, of the type that came in; OME where the name says so. One picture in memory at a time."""
     import tifffile
 
-    path = path.with_name(path.name + (".ome.tif" if like.path.lower().endswith((".ome.tif", ".ome.tiff")) else ".tif"))
+    path = path.with_name(
+        path.name
+        + (".ome.tif" if like.path.lower().endswith((".ome.tif", ".ome.tiff")) else ".tif")
+    )
     stored = (as_type(values, like.dtype) for values in pictures)
     first = next(stored)
     rgb = first.shape[2:] == (3,)

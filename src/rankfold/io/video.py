@@ -14,7 +14,13 @@ from rankfold.errors import FormatError, InputError
 from rankfold.io.source import Array, Picture, Source, as_type, reading, refuse_options
 
 ENDINGS = (".mp4", ".avi", ".mov", ".mkv", ".webm", ".m4v", ".mpg", ".mpeg", ".wmv", ".gif")
-CODECS = {".webm": "libvpx-vp9", ".avi": "mpeg4", ".mpg": "mpeg2video", ".mpeg": "mpeg2video", ".wmv": "wmv2"}
+CODECS = {
+    ".webm": "libvpx-vp9",
+    ".avi": "mpeg4",
+    ".mpg": "mpeg2video",
+    ".mpeg": "mpeg2video",
+    ".wmv": "wmv2",
+}
 
 
 def open_video(path: str, frames: str | None = None, stride: int = 1, **options: object) -> Source:
@@ -26,7 +32,9 @@ def open_video(path: str, frames: str | None = None, stride: int = 1, **options:
     rate, grey, total = _look(path, last)
     chosen = range(first, min(total, last), stride)
     if not chosen:
-        raise InputError(f"--frames {frames} selects nothing of {path}, which has {total} frames (0 to {total - 1})")
+        raise InputError(
+            f"--frames {frames} selects nothing of {path}, which has {total} frames (0 to {total - 1})"
+        )
 
     def decode() -> Iterator[Picture | FormatError]:
         import av
@@ -40,7 +48,13 @@ def open_video(path: str, frames: str | None = None, stride: int = 1, **options:
     shape = first_frame.values.shape
     names = tuple(f"{Path(path).stem}-{k:05d}" for k in chosen)
     return Source(
-        path, "video", names, (shape,) * len(names), (np.dtype(np.uint8),) * len(names), decode, rate=rate / stride
+        path,
+        "video",
+        names,
+        (shape,) * len(names),
+        (np.dtype(np.uint8),) * len(names),
+        decode,
+        rate=rate / stride,
     )
 
 
@@ -51,7 +65,10 @@ def _look(path: str, last: int) -> tuple[float, bool, int]:
     """
     import av
 
-    with reading(path, "read as a video", "convert it to mp4 and try again"), av.open(path) as container:
+    with (
+        reading(path, "read as a video", "convert it to mp4 and try again"),
+        av.open(path) as container,
+    ):
         if not container.streams.video:
             raise FormatError(f"{path} has no video track; give a file with pictures")
         stream = container.streams.video[0]
@@ -62,7 +79,9 @@ def _look(path: str, last: int) -> tuple[float, bool, int]:
             for _ in islice(container.decode(video=0), min(last, 2**40)):
                 count += 1
         except av.FFmpegError as error:
-            raise FormatError(f"{path} is damaged after frame {count - 1} ({error}); use --frames 0:{count}") from error
+            raise FormatError(
+                f"{path} is damaged after frame {count - 1} ({error}); use --frames 0:{count}"
+            ) from error
         return rate, grey, count
 
 
@@ -80,7 +99,9 @@ def _range(text: str | None) -> tuple[int, int]:
     return span
 
 
-def write_video(path: Path, names: tuple[str, ...], pictures: Iterable[Array], like: Source) -> Path:
+def write_video(
+    path: Path, names: tuple[str, ...], pictures: Iterable[Array], like: Source
+) -> Path:
     """The frames in the container they came in."""
     import av
 
@@ -96,7 +117,9 @@ def write_video(path: Path, names: tuple[str, ...], pictures: Iterable[Array], l
                 stream = container.add_stream(CODECS.get(ending, "libx264"), rate=rate)
                 stream.height, stream.width = frame.shape[:2]
                 stream.pix_fmt = "yuv420p"
-                stream.bit_rate = max(2_000_000, int(12 * frame.shape[0] * frame.shape[1] * float(rate)))
+                stream.bit_rate = max(
+                    2_000_000, int(12 * frame.shape[0] * frame.shape[1] * float(rate))
+                )
             for packet in stream.encode(av.VideoFrame.from_ndarray(frame, format="rgb24")):
                 container.mux(packet)
         for packet in stream.encode():
@@ -114,4 +137,6 @@ def _eight_bits(values: Array, dtype: Any) -> Array:
         if picture.ndim == 3 and picture.shape[2] >= 3
         else np.dstack([np.atleast_3d(picture)[..., :1]] * 3)
     )
-    return np.pad(picture, ((0, picture.shape[0] % 2), (0, picture.shape[1] % 2), (0, 0)), mode="edge")
+    return np.pad(
+        picture, ((0, picture.shape[0] % 2), (0, picture.shape[1] % 2), (0, 0)), mode="edge"
+    )

@@ -35,11 +35,15 @@ class Embedding:
         if self.n_neighbors < 1:
             raise InputError(f"n_neighbors={self.n_neighbors} must be at least 1")
         if self.links is not None and self.links < 1:
-            raise InputError(f"links={self.links} must be at least 1; None joins the n_neighbors nearest")
+            raise InputError(
+                f"links={self.links} must be at least 1; None joins the n_neighbors nearest"
+            )
 
     def neighbours(self, context: Context) -> tuple[npt.NDArray[np.intp], Floats]:
         """At most K of the other images: a batch of n has n - 1 of them."""
-        return geodesic_neighbours(context.gram, min(self.n_neighbors, len(context.gram) - 1), self.links)
+        return geodesic_neighbours(
+            context.gram, min(self.n_neighbors, len(context.gram) - 1), self.links
+        )
 
 
 @dataclass(frozen=True)
@@ -69,7 +73,10 @@ class Regression(Embedding):
             return np.asarray(right_sides(A, V, nearest, first, min(first + BLOCK, m)))
 
         def build(first: int) -> None:
-            images, run = (A, E, V, valid, gram, over, nearest, alphas), (first, min(first + RUN, n))
+            images, run = (
+                (A, E, V, valid, gram, over, nearest, alphas),
+                (first, min(first + RUN, n)),
+            )
             systems(*images, self.ridge, window, context.shape, *run, matrices, right)
 
         def rebuild(first: int) -> None:
@@ -97,7 +104,9 @@ class Average(Embedding):
         weights = 1 - share
         # a single neighbour has all of the distance and so no weight as printed; it is all there is
         total = weights.sum(axis=1, keepdims=True)
-        weights = np.where(total > 1e-12, weights / np.where(total > 1e-12, total, 1.0), 1 / nearest.shape[1])
+        weights = np.where(
+            total > 1e-12, weights / np.where(total > 1e-12, total, 1.0), 1 / nearest.shape[1]
+        )
         phi = np.empty_like(A)
         embed(A, nearest, weights, self.alpha * context.units, self.keep, 0, A.shape[1], phi)
         return phi

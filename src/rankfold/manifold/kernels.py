@@ -34,7 +34,9 @@ def chords(gram: Floats) -> Floats:
         for j in range(len(gram)):
             distance = np.sqrt(max(2 - 2 * (gram[i, j] * over[i] * over[j]), 0.0))
             dead = over[i] == 0 or over[j] == 0
-            out[i, j] = 0.0 if i == j else 4.0 if dead else distance  # 4 is beyond the sphere's diameter
+            out[i, j] = (
+                0.0 if i == j else 4.0 if dead else distance
+            )  # 4 is beyond the sphere's diameter
     return out
 
 
@@ -63,7 +65,13 @@ def smallest(distances: Floats, k: int) -> Any:
 
 @njit(cache=True, nogil=True)
 def inliers(
-    sparse: Array, valid: npt.NDArray[np.bool_], alpha: float, window: int, shape: Any, out: Array, room: Array
+    sparse: Array,
+    valid: npt.NDArray[np.bool_],
+    alpha: float,
+    window: int,
+    shape: Any,
+    out: Array,
+    room: Array,
 ) -> None:
     """ω (m,): 0 where a pixel is missing or the window around it is mostly error, else 1.
 
@@ -161,7 +169,9 @@ def normal_equations(
     sums, every = np.zeros((k, k + 1)), np.arange(k + 1)
     for start in range(0, count, PIECE):
         for i in range(k):
-            dots(values, every[i:], start, values[i, start : min(start + PIECE, count)], sums[i, i:])
+            dots(
+                values, every[i:], start, values[i, start : min(start + PIECE, count)], sums[i, i:]
+            )
     for i in range(k):
         scale = over[neighbours[i]]
         for j in range(i, k + 1):
@@ -227,7 +237,11 @@ def systems(
     ``ridge`` is a share of the mean diagonal of a matrix.
     """
     k, m = nearest.shape[1], A.shape[1]
-    omega, few, values = np.empty(m, np.uint8), np.empty(m, np.uint64), np.empty((k + 1, m), A.dtype)
+    omega, few, values = (
+        np.empty(m, np.uint8),
+        np.empty(m, np.uint64),
+        np.empty((k + 1, m), A.dtype),
+    )
     room = room_for(window, shape)
     for i in range(first, last):
         inliers(E[i], valid[i], alphas[i], window, shape, omega, room)
@@ -241,7 +255,14 @@ def systems(
 
 @njit(cache=True, nogil=True)
 def embed(
-    A: Array, nearest: Array, weights: Floats, alphas: Floats, keep: float, first: int, last: int, out: Array
+    A: Array,
+    nearest: Array,
+    weights: Floats,
+    alphas: Floats,
+    keep: float,
+    first: int,
+    last: int,
+    out: Array,
 ) -> None:
     """Φ_i = M_1 + ε' S_α[A_i - M_1] with M_1 = Σ_j w_j A_j for some pixels of all images."""
     share = A.dtype.type(keep)

@@ -37,7 +37,9 @@ def geodesics(distances: Floats, k: int) -> Floats:
         graph[rows, nearest.ravel()] = lengths
         paths = np.asarray(floyd_warshall(np.minimum(graph, graph.T), directed=True))
     else:
-        paths = np.asarray(dijkstra(csr_array((lengths, (rows, nearest.ravel())), shape=(n, n)), directed=False))
+        paths = np.asarray(
+            dijkstra(csr_array((lengths, (rows, nearest.ravel())), shape=(n, n)), directed=False)
+        )
     joined = np.isfinite(paths)
     return np.where(joined, paths, distances + paths[joined].max(initial=0.0))
 

@@ -29,7 +29,9 @@ def get_projector(projector: str | Projector, n_neighbors: int | None = None) ->
     if callable(projector):
         return _checked(projector)
     if projector not in PROJECTORS:
-        raise InputError(f"unknown projector {projector!r}; choose one of {', '.join(PROJECTORS)}, or pass a callable")
+        raise InputError(
+            f"unknown projector {projector!r}; choose one of {', '.join(PROJECTORS)}, or pass a callable"
+        )
     instance = PROJECTORS[projector]()
     if n_neighbors is not None and hasattr(instance, "n_neighbors"):
         instance = replace(instance, n_neighbors=n_neighbors)
@@ -48,7 +50,9 @@ def _checked(projector: Projector) -> Projector:
                 f"{context.low_rank.shape}"
             )
         if not np.isfinite(phi).all():
-            raise InputError(f"the projector {name} returned NaN or infinity; every value must be finite")
+            raise InputError(
+                f"the projector {name} returned NaN or infinity; every value must be finite"
+            )
         return phi.astype(context.low_rank.dtype, copy=False)
 
     return project

@@ -19,7 +19,9 @@ def estimate_dimension(X: npt.ArrayLike, share: float = 0.95) -> int:
     """
     rows = np.asarray(X, dtype=np.float64)
     if rows.ndim != 2 or len(rows) < 2:
-        raise InputError(f"the data have shape {rows.shape}; a dimension needs at least two rows (n, m)")
+        raise InputError(
+            f"the data have shape {rows.shape}; a dimension needs at least two rows (n, m)"
+        )
     if not 0 < share <= 1:
         raise InputError(f"share={share} must lie between 0 and 1")
     centred = rows - rows.mean(axis=0)

@@ -31,7 +31,9 @@ class Card:
     rescued: bool
     moved: float | None  # frame px
     share: float  # of its pixels that did not belong
-    outline: list[list[float]]  # corners of the frame on the picture, as shares of its width and height
+    outline: list[
+        list[float]
+    ]  # corners of the frame on the picture, as shares of its width and height
     size: list[int]  # height, width of the original
 
 
@@ -57,14 +59,20 @@ class ReportData:
 def report_data(run: Run) -> ReportData:
     """Collect what is shown of a run."""
     result = run.result
-    return _of_alignment(run, result) if isinstance(result, Alignment) else _of_decomposition(run, result)
+    return (
+        _of_alignment(run, result)
+        if isinstance(result, Alignment)
+        else _of_decomposition(run, result)
+    )
 
 
 def _of_alignment(run: Run, result: Alignment) -> ReportData:
     low, high = display_range([result.aligned])
     # small copies have their own range; brought to the frame at the start they are the pictures before
     before = replace(result, transforms=result.start).apply(run.inputs)
-    outlines = map_points(inverse(result.start) @ result.transforms, result.frame.corners)  # each frame from its start
+    outlines = map_points(
+        inverse(result.start) @ result.transforms, result.frame.corners
+    )  # each frame from its start
     moved = np.linalg.norm(outlines - result.frame.corners, axis=2).max(axis=1)
     share = _share(result.sparse, high - low)
     corners = map_points(result.transforms, result.frame.corners)
@@ -100,7 +108,9 @@ def _of_alignment(run: Run, result: Alignment) -> ReportData:
     ]
     names = ", ".join(card.name for card in cards if card.failed)
     outcome = (
-        "Every picture found its place" if not failed else f"{failed} of {len(cards)} did not find their place: {names}"
+        "Every picture found its place"
+        if not failed
+        else f"{failed} of {len(cards)} did not find their place: {names}"
     )
     return ReportData(
         title=_title(run),
@@ -108,7 +118,12 @@ def _of_alignment(run: Run, result: Alignment) -> ReportData:
         good=not failed and result.status.good,
         facts=facts,
         cards=cards,
-        kinds=[("input", "input"), ("aligned", "aligned"), ("low_rank", "low-rank"), ("error", "error")],
+        kinds=[
+            ("input", "input"),
+            ("aligned", "aligned"),
+            ("low_rank", "low-rank"),
+            ("error", "error"),
+        ],
         tiles=tiles,
         averages=[
             ("average before", _average(before, 0, 255)),
@@ -133,7 +148,10 @@ def _of_decomposition(run: Run, result: Decomposition) -> ReportData:
     share = _share(result.sparse, high - low)
     shape = [int(v) for v in result.low_rank.shape[1:3]]
     names = run.names
-    cards = [Card(i, name, None, False, False, None, float(share[i]), [], shape) for i, name in enumerate(names)]
+    cards = [
+        Card(i, name, None, False, False, None, float(share[i]), [], shape)
+        for i, name in enumerate(names)
+    ]
     return ReportData(
         title=_title(run),
         sentence=f"{len(cards)} pictures, low rank {result.rank} + sparse. The run {result.status.value}.",
@@ -169,7 +187,11 @@ def signed_colours(values: Array, span: float) -> Bytes:
     """Errors as colour: blue is darker than the clean picture, orange brighter, mid-grey nothing."""
     grey = np.nan_to_num(values if values.ndim == 2 else values.mean(axis=2))
     t = np.clip(grey / (0.6 * span), -1, 1)[..., None]
-    none, dark, bright = np.array([128, 128, 128]), np.array([30, 110, 235]), np.array([255, 150, 20])
+    none, dark, bright = (
+        np.array([128, 128, 128]),
+        np.array([30, 110, 235]),
+        np.array([255, 150, 20]),
+    )
     mixed = none + np.abs(t) * np.where(t < 0, dark - none, bright - none)
     return np.asarray(mixed.astype(np.uint8))
 
@@ -178,7 +200,9 @@ def _rgb(picture: Bytes) -> Bytes:
     """Three channels, whatever came."""
     if picture.ndim == 2:
         return np.dstack([picture] * 3)
-    return picture if picture.shape[2] == 3 else np.dstack([picture.mean(axis=2).astype(np.uint8)] * 3)
+    return (
+        picture if picture.shape[2] == 3 else np.dstack([picture.mean(axis=2).astype(np.uint8)] * 3)
+    )
 
 
 def _average(pictures: Array, low: float, high: float) -> Bytes:
@@ -202,7 +226,9 @@ def _share(sparse: Array, span: float) -> Floats:
 
 def _title(run: Run) -> str:
     """What was aligned."""
-    given = run.config.get("title") or Path(run.config["input"].get("path", run.path)).resolve().name
+    given = (
+        run.config.get("title") or Path(run.config["input"].get("path", run.path)).resolve().name
+    )
     return str(given)
 
 

@@ -28,9 +28,13 @@ def convergence(trace: Trace) -> str:
         for stage in dict.fromkeys(stages.tolist()):
             chosen = stages == stage
             style = {"color": STAGES.get(stage, BLUE), "marker": "o", "ms": 3, "lw": 1.3}
-            axes[0].plot(numbers[chosen], np.asarray(trace.outer["objective"])[chosen], label=stage, **style)
+            axes[0].plot(
+                numbers[chosen], np.asarray(trace.outer["objective"])[chosen], label=stage, **style
+            )
             twin.semilogy(
-                numbers[chosen], np.maximum(np.asarray(trace.outer["median_displacement"])[chosen], 1e-4), **style
+                numbers[chosen],
+                np.maximum(np.asarray(trace.outer["median_displacement"])[chosen], 1e-4),
+                **style,
             )
         axes[0].set_ylabel("objective")
         twin.set_ylabel("median step, px")
@@ -41,8 +45,20 @@ def convergence(trace: Trace) -> str:
         number = np.arange(1, len(trace.inner["objective"]) + 1)
         axes[0].plot(number, trace.inner["objective"], color=BLUE, lw=1.3)
         axes[0].set_ylabel("objective")
-        axes[1].semilogy(number, np.maximum(trace.inner["primal_residual"], 1e-16), color=BLUE, lw=1.3, label="primal")
-        axes[1].semilogy(number, np.maximum(trace.inner["dual_residual"], 1e-16), color=ORANGE, lw=1.3, label="dual")
+        axes[1].semilogy(
+            number,
+            np.maximum(trace.inner["primal_residual"], 1e-16),
+            color=BLUE,
+            lw=1.3,
+            label="primal",
+        )
+        axes[1].semilogy(
+            number,
+            np.maximum(trace.inner["dual_residual"], 1e-16),
+            color=ORANGE,
+            lw=1.3,
+            label="dual",
+        )
         axes[1].legend(frameon=False, labelcolor=INK, fontsize=8)
         axes[1].set_ylabel("residual")
         axes[1].set_xlabel("inner iteration")
@@ -58,7 +74,15 @@ def singular_values(spectra: dict[str, Floats]) -> str:
         styles = zip(spectra.items(), (ORANGE, GREEN, BLUE)[-len(spectra) :], strict=True)
         for (name, values), colour in styles:
             kept = values[values > 1e-6 * top]
-            axes[0].semilogy(np.arange(1, len(kept) + 1), kept, color=colour, marker="o", ms=3, lw=1.3, label=name)
+            axes[0].semilogy(
+                np.arange(1, len(kept) + 1),
+                kept,
+                color=colour,
+                marker="o",
+                ms=3,
+                lw=1.3,
+                label=name,
+            )
         axes[0].set_xlabel("number")
         axes[0].set_ylabel("singular value")
         axes[0].legend(frameon=False, labelcolor=INK, fontsize=8)
@@ -73,7 +97,9 @@ def transforms(outlines: Floats, failed: npt.NDArray[np.bool_]) -> str:
         for quad, bad in zip(outlines, failed, strict=True):
             closed = np.vstack([quad, quad[:1]])
             alpha = 0.9 if bad else max(0.12, min(0.6, 20 / len(outlines)))
-            axes[0].plot(*closed.T, color=RED if bad else BLUE, alpha=alpha, lw=1.0, zorder=3 if bad else 2)
+            axes[0].plot(
+                *closed.T, color=RED if bad else BLUE, alpha=alpha, lw=1.0, zorder=3 if bad else 2
+            )
         middle = np.vstack([np.median(outlines, axis=0), np.median(outlines, axis=0)[:1]])
         axes[0].plot(*middle.T, color=INK, lw=1.2, ls="--", zorder=4)
         axes[0].invert_yaxis()
@@ -110,7 +136,9 @@ def _svg(draw: Callable[[Any], None], rows: int = 1, share: bool = False) -> str
         "svg.hashsalt": "rankfold",
         "font.family": "sans-serif",
         "font.size": 9,
-        **dict.fromkeys(["text.color", "axes.labelcolor", "axes.edgecolor", "xtick.color", "ytick.color"], INK),
+        **dict.fromkeys(
+            ["text.color", "axes.labelcolor", "axes.edgecolor", "xtick.color", "ytick.color"], INK
+        ),
         "axes.spines.top": False,
         "axes.spines.right": False,
         "axes.facecolor": "none",
@@ -126,7 +154,9 @@ def _svg(draw: Callable[[Any], None], rows: int = 1, share: bool = False) -> str
         axes = figure.subplots(rows, 1, sharex=share, squeeze=False)[:, 0]
         draw(axes)
         out = io.StringIO()
-        figure.savefig(out, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
+        figure.savefig(
+            out, format="svg", transparent=True, metadata={"Date": None, "Creator": None}
+        )
     text = out.getvalue()
     text = text[text.index("<svg") :].replace(INK, "currentColor")
     text = re.sub(r"<metadata>.*?</metadata>", "", text, flags=re.DOTALL)

@@ -41,7 +41,9 @@ def render(data: ReportData) -> str:
 
         from rankfold.report import figures
     except ImportError as error:
-        raise InputError("a report needs matplotlib and jinja2; run `pip install rankfold[report]`") from error
+        raise InputError(
+            "a report needs matplotlib and jinja2; run `pip install rankfold[report]`"
+        ) from error
     try:
         plots = [
             ("Convergence", figures.convergence(data.trace)),
@@ -50,10 +52,15 @@ def render(data: ReportData) -> str:
         if data.outlines is not None:
             plots += [
                 ("Where the frames went", figures.transforms(data.outlines, data.failed)),
-                (f"Scores (above {FAILED}: failed)", figures.scores(np.array([c.score for c in data.cards]), FAILED)),
+                (
+                    f"Scores (above {FAILED}: failed)",
+                    figures.scores(np.array([c.score for c in data.cards]), FAILED),
+                ),
             ]
     except ImportError as error:
-        raise InputError("a report needs matplotlib and jinja2; run `pip install rankfold[report]`") from error
+        raise InputError(
+            "a report needs matplotlib and jinja2; run `pip install rankfold[report]`"
+        ) from error
     side = 320 if len(data.cards) <= 60 else 224 if len(data.cards) <= 300 else 128
     payload = {
         "cards": [asdict(card) for card in data.cards],
@@ -61,12 +68,18 @@ def render(data: ReportData) -> str:
         "small": {key: sheets(tiles, SMALL, SMALL_SHEET) for key, tiles in data.tiles.items()},
         "large": {key: sheets(tiles, side, LARGE_SHEET) for key, tiles in data.tiles.items()},
     }
-    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
-    template = environment.from_string(resources.files("rankfold.report").joinpath("page.html").read_text("utf-8"))
+    environment = Environment(
+        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    template = environment.from_string(
+        resources.files("rankfold.report").joinpath("page.html").read_text("utf-8")
+    )
     return template.render(
         data=data,
         plots=plots,
-        averages=[(caption, _uri(_fit(picture, 320, grow=True))) for caption, picture in data.averages],
+        averages=[
+            (caption, _uri(_fit(picture, 320, grow=True))) for caption, picture in data.averages
+        ],
         # inside a script element only "<" could end it
         payload=json.dumps(payload, separators=(",", ":")).replace("<", "\\u003c"),
         version=__version__,
@@ -88,7 +101,13 @@ def sheets(tiles: list[Bytes], side: int, per_sheet: int) -> dict[str, Any]:
             sheet[top : top + tile.shape[0], left : left + tile.shape[1]] = tile
         uris.append(_uri(sheet))
     sizes = [[tile.shape[1], tile.shape[0]] for tile in fitted]
-    return {"uris": uris, "columns": columns, "box": [width, height], "per": per_sheet, "sizes": sizes}
+    return {
+        "uris": uris,
+        "columns": columns,
+        "box": [width, height],
+        "per": per_sheet,
+        "sizes": sizes,
+    }
 
 
 def _fit(picture: Bytes, side: int, grow: bool = False) -> Bytes:
@@ -100,7 +119,9 @@ def _fit(picture: Bytes, side: int, grow: bool = False) -> Bytes:
     if factor < 1:
         image = Image.fromarray(picture)
         shape = (max(round(w * factor), 1), max(round(h * factor), 1))
-        return np.asarray(image.resize(shape, Image.Resampling.BOX if factor < 0.5 else Image.Resampling.BILINEAR))
+        return np.asarray(
+            image.resize(shape, Image.Resampling.BOX if factor < 0.5 else Image.Resampling.BILINEAR)
+        )
     k = int(factor) if grow else 1
     return np.asarray(picture.repeat(k, axis=0).repeat(k, axis=1)) if k > 1 else picture
 

@@ -23,7 +23,9 @@ def write_sheet(run: str | Path | Run, path: str | Path, columns: int = 10, side
     rows = [[_scaled(data.tiles[key][k], side) for k in chosen] for key, _ in data.kinds]
     width = max(tile.shape[1] for row in rows for tile in row)
     heights = [max(tile.shape[0] for tile in row) for row in rows]
-    sheet = np.full((sum(heights) + GAP * (len(rows) - 1), count * (width + GAP) - GAP, 3), 255, np.uint8)
+    sheet = np.full(
+        (sum(heights) + GAP * (len(rows) - 1), count * (width + GAP) - GAP, 3), 255, np.uint8
+    )
     top = 0
     for row, height in zip(rows, heights, strict=True):
         for k, tile in enumerate(row):

@@ -15,7 +15,9 @@ Array = npt.NDArray[Any]
 Bools = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float64]
 
-DEGENERATE = 1e-6  # directions in which a picture changes this much less than in its best are left alone
+DEGENERATE = (
+    1e-6  # directions in which a picture changes this much less than in its best are left alone
+)
 FLAT = 1e-6  # change of a unit-norm picture per px of corner motion below which it is flat
 SWEEPS = 30  # of rotations at most; six or so are enough
 
@@ -42,7 +44,9 @@ def differentiate(
 
 
 @njit(cache=True, nogil=True)
-def chain(gradient: Array, matrix: Floats, derivative: Floats, height: int, width: int, out: Array) -> None:
+def chain(
+    gradient: Array, matrix: Floats, derivative: Floats, height: int, width: int, out: Array
+) -> None:
     """Derivative ``out`` (p, c, m) by the parameters from the picture's own (c, 2, m), by the chain rule.
 
     ``derivative`` (p, 3, 3) is that of the matrix: a point (h_1 u, h_2 u) / h_3 u moves by the quotient rule.
@@ -89,7 +93,9 @@ def chain(gradient: Array, matrix: Floats, derivative: Floats, height: int, widt
 
 
 @njit(cache=True, nogil=True)
-def normalise_and_orthonormalise(row: Array, jacobian: Array, reach: Floats, noise: float, increments: Floats) -> Any:
+def normalise_and_orthonormalise(
+    row: Array, jacobian: Array, reach: Floats, noise: float, increments: Floats
+) -> Any:
     """Give a picture norm one and orthonormalise its derivative then. Returns the norm, zero if nothing is in it."""
     norm = np.sqrt(dot(row, row))
     if norm > 0:

@@ -127,4 +127,6 @@ def add_four(weights: Array, before: Any, after: Any, out: Array) -> None:
     a, b, c, d = weights[0], weights[1], weights[2], weights[3]
     (k, l, m, n), (p, q, r, s) = before, after
     for x in range(len(out)):
-        out[x] = out[x] + a * (k[x] + p[x]) + b * (l[x] + q[x]) + c * (m[x] + r[x]) + d * (n[x] + s[x])
+        out[x] = (
+            out[x] + a * (k[x] + p[x]) + b * (l[x] + q[x]) + c * (m[x] + r[x]) + d * (n[x] + s[x])
+        )

@@ -41,7 +41,12 @@ def sample(
     derive, stride = gradient.size > 0, np.uint64(w + 2)
     together = min(max(PIECE // width, 1), height) * width
     places = np.empty((3, together))
-    wx, wy, dx, dy = np.empty((4, together)), np.empty((4, together)), np.empty((4, together)), np.empty((4, together))
+    wx, wy, dx, dy = (
+        np.empty((4, together)),
+        np.empty((4, together)),
+        np.empty((4, together)),
+        np.empty((4, together)),
+    )
     corners, columns = np.empty(together, np.uint64), np.arange(width).astype(np.float64)
     for first in range(0, height * width, together):
         size = min(together, height * width - first)
@@ -70,7 +75,10 @@ def sample(
             along, below = gradient[c, 0, here], gradient[c, 1, here]
             for k in range(size):
                 share = 1.0 if seen[k] else 0.0
-                lines, tilts = down(plane, corners[k], stride, wy, k), down(plane, corners[k], stride, dy, k)
+                lines, tilts = (
+                    down(plane, corners[k], stride, wy, k),
+                    down(plane, corners[k], stride, dy, k),
+                )
                 to[k] = across(lines, wx, k) * share
                 along[k] = across(lines, dx, k) * share
                 below[k] = across(tilts, wx, k) * share
@@ -78,7 +86,13 @@ def sample(
 
 @njit(cache=True, nogil=True)
 def sample_many(
-    planes: Floats, cells: Bools, matrices: Floats, height: int, width: int, values: Array, valid: Bools
+    planes: Floats,
+    cells: Bools,
+    matrices: Floats,
+    height: int,
+    width: int,
+    values: Array,
+    valid: Bools,
 ) -> None:
     """Values (k, c, m) and validity (k, m) at several transforms (k, 3, 3)."""
     nothing = np.empty((0, 2, height * width), values.dtype)
@@ -109,14 +123,18 @@ def map_row(matrix: Floats, row: int, columns: Floats, xs: Floats, ys: Floats, z
 
 
 @njit(cache=True, nogil=True)
-def find_cells(xs: Floats, ys: Floats, zs: Floats, h: int, w: int, corners: Array, seen: Bools) -> None:
+def find_cells(
+    xs: Floats, ys: Floats, zs: Floats, h: int, w: int, corners: Array, seen: Bools
+) -> None:
     """Where in a flat plane the sixteen coefficients of each point begin, its place (xs, ys) in its cell, and validity.
 
     Behind a homography's horizon there is no picture, nor outside the outermost pixel centres.
     """
     for k in range(len(xs)):
         x, y = xs[k], ys[k]
-        seen[k] = (zs[k] > 0) & (x >= -EDGE) & (x <= w - 1 + EDGE) & (y >= -EDGE) & (y <= h - 1 + EDGE)
+        seen[k] = (
+            (zs[k] > 0) & (x >= -EDGE) & (x <= w - 1 + EDGE) & (y >= -EDGE) & (y <= h - 1 + EDGE)
+        )
     right, bottom, stride = float(w - 2), float(h - 2), float(w + 2)
     for k in range(len(xs)):  # in floating point, which is exact here and stays in vectors
         x, y = max(xs[k], 0.0) if seen[k] else 0.0, max(ys[k], 0.0) if seen[k] else 0.0
@@ -174,19 +192,34 @@ def down(plane: Floats, corner: Any, stride: Any, weight: Floats, k: int) -> Any
         a * plane[top] + b * plane[up] + c * plane[low] + d * plane[bottom],
         a * plane[top + one] + b * plane[up + one] + c * plane[low + one] + d * plane[bottom + one],
         a * plane[top + two] + b * plane[up + two] + c * plane[low + two] + d * plane[bottom + two],
-        a * plane[top + three] + b * plane[up + three] + c * plane[low + three] + d * plane[bottom + three],
+        a * plane[top + three]
+        + b * plane[up + three]
+        + c * plane[low + three]
+        + d * plane[bottom + three],
     )
 
 
 @njit(cache=True, nogil=True, inline="always")
 def across(lines: Any, weight: Floats, k: int) -> Any:
     """Four columns, weighted along x."""
-    return weight[0, k] * lines[0] + weight[1, k] * lines[1] + weight[2, k] * lines[2] + weight[3, k] * lines[3]
+    return (
+        weight[0, k] * lines[0]
+        + weight[1, k] * lines[1]
+        + weight[2, k] * lines[2]
+        + weight[3, k] * lines[3]
+    )
 
 
 @njit(cache=True, nogil=True)
 def try_out(
-    planes: Floats, cells: Bools, matrix: Floats, height: int, width: int, row: Array, valid: Bools, target: Array
+    planes: Floats,
+    cells: Bools,
+    matrix: Floats,
+    height: int,
+    width: int,
+    row: Array,
+    valid: Bools,
+    target: Array,
 ) -> Any:
     """Sample a picture and :func:`compare` it; one that loses half of the pixels is infinitely far."""
     channels, m = len(planes), height * width

@@ -63,7 +63,9 @@ class Motion:
     def after(self, gauge: Floats) -> Motion:
         """All transforms T_i G^{-1} for one G (3, 3) of the family, in canonical coordinates."""
         local = shift(-self.origin) @ np.linalg.inv(gauge) @ shift(self.origin)
-        return self.with_parameters(self.family.parameters(self.family.matrix(self.parameters) @ local))
+        return self.with_parameters(
+            self.family.parameters(self.family.matrix(self.parameters) @ local)
+        )
 
     def jacobian(self, points: Floats) -> Floats:
         """Derivative (n, m, 2, p) of the source coordinates of canonical ``points`` (m, 2) by the parameters."""
@@ -92,12 +94,18 @@ def linearise(sampler: Sampler, motion: Motion, executor: Executor | None = None
     matrices, derivatives = motion.differentials
     reach, noise = np.ascontiguousarray(motion.reach(sampler.frame.corners)), _noise(sampler.dtype)
     n, p, m = len(sampler), motion.family.size, int(np.prod(sampler.row_shape))
-    data, valid, basis = np.empty((n, m), sampler.dtype), np.empty((n, m), np.bool_), np.empty((n, p, m), sampler.dtype)
+    data, valid, basis = (
+        np.empty((n, m), sampler.dtype),
+        np.empty((n, m), np.bool_),
+        np.empty((n, p, m), sampler.dtype),
+    )
     increments = np.empty((n, p, p))
 
     def one(i: int) -> float:
         sampler.differentiate(i, matrices[i], derivatives[i], data[i], basis[i], valid[i])
-        return float(normalise_and_orthonormalise(data[i], basis[i], reach[i], noise, increments[i]))
+        return float(
+            normalise_and_orthonormalise(data[i], basis[i], reach[i], noise, increments[i])
+        )
 
     norms = _seen(np.array(shared_out(executor, (1 + p) * m).run(one, range(n))), sampler)
     return Linearised(data, basis, increments, norms, valid)
@@ -111,8 +119,13 @@ def warp_normalised(
 
     run = shared_out(executor, int(np.prod(sampler.row_shape))).run
     sampled = run(lambda index: sampler.sample(index, transforms[index]), range(len(sampler)))
-    norms = _seen(np.array([np.sqrt(dot(values.ravel(), values.ravel())) for values, _, _ in sampled]), sampler)
-    data = np.stack([values.ravel() / float(norm) for (values, _, _), norm in zip(sampled, norms, strict=True)])
+    norms = _seen(
+        np.array([np.sqrt(dot(values.ravel(), values.ravel())) for values, _, _ in sampled]),
+        sampler,
+    )
+    data = np.stack(
+        [values.ravel() / float(norm) for (values, _, _), norm in zip(sampled, norms, strict=True)]
+    )
     return data, norms, np.stack([np.tile(valid, len(values)) for values, _, valid in sampled])
 
 

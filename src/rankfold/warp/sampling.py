@@ -38,7 +38,9 @@ class Sampler:
         """Number of sources."""
         return len(self.sources)
 
-    def sample(self, index: int, matrix: Floats, with_gradient: bool = False) -> tuple[Array, Array, Bools]:
+    def sample(
+        self, index: int, matrix: Floats, with_gradient: bool = False
+    ) -> tuple[Array, Array, Bools]:
         """Values (c, m), gradient (c, 2, m) in source x and y (empty unless asked for) and validity (m,)."""
         from rankfold.warp.kernels import sample
 
@@ -54,13 +56,22 @@ class Sampler:
         from rankfold.warp.kernels import sample_many
 
         k, (channels, height, width) = len(matrices), self.row_shape
-        values, valid = np.empty((k, channels, height * width), self.dtype), np.empty((k, height * width), np.bool_)
+        values, valid = (
+            np.empty((k, channels, height * width), self.dtype),
+            np.empty((k, height * width), np.bool_),
+        )
         planes, cells, there = self.source(index, matrices)
         sample_many(planes, cells, there @ matrices, height, width, values, valid)
         return values.reshape(k, -1), np.tile(valid, channels)
 
     def differentiate(
-        self, index: int, matrix: Floats, derivative: Floats, values: Array, slopes: Array, valid: Bools
+        self,
+        index: int,
+        matrix: Floats,
+        derivative: Floats,
+        values: Array,
+        slopes: Array,
+        valid: Bools,
     ) -> None:
         """Fill ``values`` (c m,), their ``slopes`` (p, c m) and ``valid`` (c m,).
 
@@ -69,7 +80,16 @@ class Sampler:
         from rankfold.warp.derivatives import differentiate
 
         planes, cells, there = self.source(index, matrix)
-        differentiate(planes, cells, there @ matrix, there @ derivative, *self.frame.shape, values, slopes, valid)
+        differentiate(
+            planes,
+            cells,
+            there @ matrix,
+            there @ derivative,
+            *self.frame.shape,
+            values,
+            slopes,
+            valid,
+        )
 
     def source(self, index: int, matrices: Floats) -> tuple[Floats, Bools, Floats]:
         """Planes and cells of a source, prepared for the frame at ``matrices`` (..., 3, 3); the way (3, 3) to them."""
@@ -94,7 +114,14 @@ def prepare(
         zoom = source_pixels_per_pixel(transforms[index], frame)
         sigma = max(zoom - 1, 0) / 2 if blur is None else blur * zoom
         ready = partial(prepare_source, blur=sigma)
-        return Source(stack.sources[index], stack.masks[index], reach_of(sigma), ready, frame, transforms[index])
+        return Source(
+            stack.sources[index],
+            stack.masks[index],
+            reach_of(sigma),
+            ready,
+            frame,
+            transforms[index],
+        )
 
     largest = max(mask.size for mask in stack.masks)
     sources = tuple(shared_out(executor, largest).run(one, range(len(stack))))

@@ -19,7 +19,9 @@ Coefficients = tuple[Floats, Bools]  # planes and cells, see prepare_source
 TAIL = 32  # px after which a coefficient does not know whether there was an edge: 0.27^32 is below rounding
 ROOM = 0.25  # of the frame's size in the picture: how far it may go to any side before another part is prepared
 WORTH = 0.5  # share of the picture beyond which all of it is prepared
-SMALL = 2**18  # pixels up to which that is always so: it takes less time than to look where the frame is
+SMALL = (
+    2**18
+)  # pixels up to which that is always so: it takes less time than to look where the frame is
 
 
 @dataclass(frozen=True)
@@ -91,7 +93,11 @@ class Source:
         stop = np.minimum(np.ceil(high + room) + 1, size).astype(int)
         part = (slice(start[1], stop[1]), slice(start[0], stop[0]))
         pixels = np.prod(stop - start, dtype=float)
-        whole = bool(self._mask.size <= SMALL or pixels > WORTH * self._mask.size or not self._mask[part].all())
+        whole = bool(
+            self._mask.size <= SMALL
+            or pixels > WORTH * self._mask.size
+            or not self._mask[part].all()
+        )
         if whole:
             start, stop, part = np.zeros_like(size), size, (slice(None), slice(None))
         coefficients = self._prepare(self._picture[part], self._mask[part])
@@ -124,7 +130,10 @@ def prepare_source(source: Array, mask: Bools, blur: float) -> Coefficients:
     """
     from rankfold.warp.filters import spline_coefficients
 
-    planes = [np.ascontiguousarray(plane, dtype=np.float64) for plane in np.moveaxis(np.atleast_3d(source), 2, 0)]
+    planes = [
+        np.ascontiguousarray(plane, dtype=np.float64)
+        for plane in np.moveaxis(np.atleast_3d(source), 2, 0)
+    ]
     if blur > 0.05:  # below that the kernel is a single one to three digits
         planes = [smooth(plane, mask, blur) for plane in planes]
     cells = np.ones((0, 0), np.bool_)

@@ -6,7 +6,15 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from rankfold.errors import InputError
-from rankfold.experiments.bench import alignment, growth, iteration, profiling, robust_pca, starting, store
+from rankfold.experiments.bench import (
+    alignment,
+    growth,
+    iteration,
+    profiling,
+    robust_pca,
+    starting,
+    store,
+)
 from rankfold.experiments.bench.page import write_page
 from rankfold.experiments.bench.rounds import merged
 from rankfold.experiments.bench.setting import Setting, Task

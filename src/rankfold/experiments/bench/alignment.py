@@ -26,7 +26,11 @@ def tasks(setting: Setting) -> list[Task]:
     found: list[Task] = []
     sets = table["sets"] if setting.data is not None else [{"name": "heads"}]
     readers = [cache(partial(_read, row["name"], setting)) for row in sets]
-    toolbox = Toolbox.at(setting.octave_rasl) if setting.octave_rasl is not None and setting.data is not None else None
+    toolbox = (
+        Toolbox.at(setting.octave_rasl)
+        if setting.octave_rasl is not None and setting.data is not None
+        else None
+    )
     for turn, (row, read) in product(range(setting.repeats), zip(sets, readers, strict=True)):
         start = f"round {turn + 1}: {row['name']}"
         for threads, one in product(setting.threads, table["implementations"]):
@@ -45,18 +49,31 @@ def _read(name: str, setting: Setting) -> dict[str, Any]:
     return published(setting.data, name)
 
 
-def _measure(setting: Setting, read: Any, one: dict[str, Any], there: dict[str, str], threads: int) -> Rows:
+def _measure(
+    setting: Setting, read: Any, one: dict[str, Any], there: dict[str, str], threads: int
+) -> Rows:
     """One row."""
     batch = read()
     package = one.get("package")
-    row = {"set": batch["name"], "implementation": one["name"], "ours": package is None, "threads": threads}
+    row = {
+        "set": batch["name"],
+        "implementation": one["name"],
+        "ours": package is None,
+        "threads": threads,
+    }
     if package is not None and package not in there:
         return [] if setting.quick else [{**row, "state": "not installed"}]
-    options = {**one["options"], **{key: batch[key] for key in ("family", "frame", "sparsity_weight")}}
+    options = {
+        **one["options"],
+        **{key: batch[key] for key in ("family", "frame", "sparsity_weight")},
+    }
     options["calm"] = calm(setting)
     arrays: dict[str, npt.NDArray[Any]]
     if package is None:
-        arrays = {"start": batch["start"], **{f"image{k}": image for k, image in enumerate(batch["images"])}}
+        arrays = {
+            "start": batch["start"],
+            **{f"image{k}": image for k, image in enumerate(batch["images"])},
+        }
         outcome = run_worker(one["call"], arrays, {**options, "n_jobs": jobs_of(threads)}, threads)
         check_ours(one["name"], outcome)
     else:
@@ -77,7 +94,9 @@ def _toolbox(setting: Setting, toolbox: Toolbox | None, row: dict[str, Any]) -> 
     outcome = toolbox.run(existing(setting.data / "rasl" / row["name"]), calm(setting))
     ends, digits = _ends(outcome), declared()["rasl"]["toolbox_digits"]
     if ends and abs(ends["objective"] - row["toolbox_end"]) > digits * row["toolbox_end"]:
-        outcome = Outcome(f"ended at {ends['objective']:g}, not at {row['toolbox_end']:g} as elsewhere")
+        outcome = Outcome(
+            f"ended at {ends['objective']:g}, not at {row['toolbox_end']:g} as elsewhere"
+        )
     return [{**found, "version": toolbox.version, **outcome.figures, **ends}]
 
 

@@ -11,7 +11,11 @@ from typing import Any
 @cache
 def declared() -> dict[str, Any]:
     """The content of ``cases.toml``."""
-    text = resources.files("rankfold.experiments.bench").joinpath("cases.toml").read_text(encoding="utf-8")
+    text = (
+        resources.files("rankfold.experiments.bench")
+        .joinpath("cases.toml")
+        .read_text(encoding="utf-8")
+    )
     return tomllib.loads(text)
 
 

@@ -30,7 +30,14 @@ def draw_growth(rows: Rows, path: Path) -> None:
         power = exponent(rows, axis)
         if axis == "pixels" and np.isfinite(power):
             middle = np.exp(np.log(times).mean() - power * np.log(sizes).mean())
-            axes.loglog(sizes, middle * sizes**power, "--", color=VERMILION, lw=1.4, label=f"exponent {power:.2f}")
+            axes.loglog(
+                sizes,
+                middle * sizes**power,
+                "--",
+                color=VERMILION,
+                lw=1.4,
+                label=f"exponent {power:.2f}",
+            )
         axes.set_xlabel(f"{axis}, with {chosen[0][other]:,} {other}")
         axes.set_ylabel("an inner iteration, ms")
         axes.grid(True, which="major", alpha=0.25)

@@ -57,7 +57,9 @@ def _stream(five: list[Array], three: list[Array], executor: Executor, threads: 
     """One pass, shared out over the threads."""
     flat = [array.reshape(-1) for array in (*five, *three)]
     step = -(-len(flat[0]) // threads)
-    executor.run(lambda k: stream(*(array[k : k + step] for array in flat)), range(0, len(flat[0]), step))
+    executor.run(
+        lambda k: stream(*(array[k : k + step] for array in flat)), range(0, len(flat[0]), step)
+    )
 
 
 def _seconds(run: Callable[[], object]) -> float:

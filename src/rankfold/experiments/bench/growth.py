@@ -26,7 +26,9 @@ def tasks(setting: Setting) -> list[Task]:
         fixed = setting.pick(curve, "fixed")
         for size in setting.pick(curve, "sizes"):
             n, m = (fixed, size) if curve["axis"] == "pixels" else (size, fixed)
-            found.append((f"round {turn + 1}: growth, {n} x {m:,}", partial(_measure, setting, curve, n, m)))
+            found.append(
+                (f"round {turn + 1}: growth, {n} x {m:,}", partial(_measure, setting, curve, n, m))
+            )
     return found
 
 
@@ -49,7 +51,9 @@ def _measure(setting: Setting, curve: dict[str, Any], n: int, m: int) -> Rows:
     X = generated(n, m, table["rank"], table["corrupted"])
     seconds_per_iteration(X[:, :400].copy(), 2, 1)  # compiles
     wait_until(calm(setting))
-    return [{**row, "state": "measured", "seconds": seconds_per_iteration(X, curve["iterations"], 1)[0]}]
+    return [
+        {**row, "state": "measured", "seconds": seconds_per_iteration(X, curve["iterations"], 1)[0]}
+    ]
 
 
 def _free_memory() -> float:

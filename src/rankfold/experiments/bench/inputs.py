@@ -37,7 +37,9 @@ def read_matrix(row: dict[str, Any], setting: Setting) -> Floats:
     batch = published(setting.data, row["set"])
     stack = Stack.of(batch["images"])
     frame = Frame(*batch["frame"])
-    data: Floats = warp_normalised(prepare(stack, frame, batch["start"], np.float64), batch["start"])[0]
+    data: Floats = warp_normalised(
+        prepare(stack, frame, batch["start"], np.float64), batch["start"]
+    )[0]
     return np.nan_to_num(data)
 
 
@@ -65,13 +67,22 @@ def published(data: Path, name: str) -> dict[str, Any]:
 def heads(n: int) -> dict[str, Any]:
     """A generated stand-in of the same form."""
     batch = rendered_heads(n, seed=0)
-    given = {"images": batch.images, "start": batch.start, "frame": list(batch.frame.shape), "family": "similarity"}
+    given = {
+        "images": batch.images,
+        "start": batch.start,
+        "frame": list(batch.frame.shape),
+        "family": "similarity",
+    }
     return {"name": "heads", "sparsity_weight": 1.0, **given}
 
 
 def linearised(batch: dict[str, Any]) -> Problem:
     """The first inner problem of RASL on pictures."""
-    stack, frame, start = Stack.of(batch["images"]).luminance(), Frame(*batch["frame"]), batch["start"]
+    stack, frame, start = (
+        Stack.of(batch["images"]).luminance(),
+        Frame(*batch["frame"]),
+        batch["start"],
+    )
     sampler = prepare(stack, frame, start, np.float64)
     local = linearise(sampler, Motion.starting_at(start, get_family(batch["family"]), frame.centre))
     sparsity = default_sparsity(local.data.shape, batch["sparsity_weight"])
@@ -79,7 +90,9 @@ def linearised(batch: dict[str, Any]) -> Problem:
     return Problem(local.data, sparsity, weights, local.basis, units=units, shape=sampler.row_shape)
 
 
-def cut_with_margin(images: list[npt.NDArray[Any]], start: Floats, frame: Frame, margin: int) -> list[Floats]:
+def cut_with_margin(
+    images: list[npt.NDArray[Any]], start: Floats, frame: Frame, margin: int
+) -> list[Floats]:
     """Pictures as they lie in the frame at the start, with a margin around it: the identity, inset, is the start.
 
     Black beyond the edge of a picture, as in the published code.
@@ -96,5 +109,7 @@ def cut_with_margin(images: list[npt.NDArray[Any]], start: Floats, frame: Frame,
 def existing(path: Path) -> Path:
     """A file or folder of the data, or a sentence about what to give."""
     if not path.exists():
-        raise InputError(f"{path} is missing; --data is the folder with video/demo.avi and rasl/Al_Gore, rasl/...")
+        raise InputError(
+            f"{path} is missing; --data is the folder with video/demo.avi and rasl/Al_Gore, rasl/..."
+        )
     return path

@@ -34,7 +34,8 @@ def tasks(setting: Setting) -> list[Task]:
     """The floor on every matrix; MeADMM beside RASL on every shape and on pictures, iterations and whole alignments."""
     table = declared()["iteration"]
     found: list[Task] = [
-        (f"iteration on {matrix['name']}", partial(_against_floor, setting, matrix)) for matrix in table["matrices"]
+        (f"iteration on {matrix['name']}", partial(_against_floor, setting, matrix))
+        for matrix in table["matrices"]
     ]
     shapes = setting.pick(table, "shapes")
     problems: dict[str, Callable[[], Problem]] = {
@@ -44,11 +45,23 @@ def tasks(setting: Setting) -> list[Task]:
     if setting.data is not None:
         names = [row["name"] for row in declared()["rasl"]["sets"]]
         sets = {name: partial(published, setting.data, name) for name in names}
-    few: dict[str, Batch] = {"heads": partial(heads, setting.pick(table["pictures"], "images")), **sets}
+    few: dict[str, Batch] = {
+        "heads": partial(heads, setting.pick(table["pictures"], "images")),
+        **sets,
+    }
     problems |= {name: partial(_linearised, read) for name, read in few.items()}
-    found += [(f"MeADMM and RASL, {name}", partial(_both, setting, name, make)) for name, make in problems.items()]
-    all_of: dict[str, Batch] = {"heads": partial(heads, setting.pick(table["heads"], "images")), **sets}
-    found += [(f"alignment of {name}", partial(_whole, setting, name, read)) for name, read in all_of.items()]
+    found += [
+        (f"MeADMM and RASL, {name}", partial(_both, setting, name, make))
+        for name, make in problems.items()
+    ]
+    all_of: dict[str, Batch] = {
+        "heads": partial(heads, setting.pick(table["heads"], "images")),
+        **sets,
+    }
+    found += [
+        (f"alignment of {name}", partial(_whole, setting, name, read))
+        for name, read in all_of.items()
+    ]
     if setting.data is not None and (setting.data / "windows").is_dir():
         found.append(("alignment of windows", partial(_windows, setting)))
     return found
@@ -63,7 +76,9 @@ def seconds_per_iteration(X: Floats, iterations: int, threads: int) -> tuple[flo
         return False
 
     problem = Problem(X, float(1 / np.sqrt(max(X.shape))))
-    settings = Settings(tol=1e-15, max_iter=iterations)  # a tolerance that is not reached: all iterations are done
+    settings = Settings(
+        tol=1e-15, max_iter=iterations
+    )  # a tolerance that is not reached: all iterations are done
     with executor_for(None, jobs_of(threads)) as executor:
         began = time.perf_counter()
         solve(problem, settings, executor, observe)
@@ -79,7 +94,9 @@ def _against_floor(setting: Setting, matrix: dict[str, Any]) -> Rows:
     else:
         X = read_matrix(matrix, setting)
     seconds_per_iteration(X[:, :400].copy(), 2, 1)  # compiles
-    turns: dict[int, list[tuple[dict[str, float], float, float]]] = {threads: [] for threads in setting.threads}
+    turns: dict[int, list[tuple[dict[str, float], float, float]]] = {
+        threads: [] for threads in setting.threads
+    }
     for _ in range(setting.repeats):
         for threads in setting.threads:
             wait_until(calm(setting))
@@ -89,8 +106,15 @@ def _against_floor(setting: Setting, matrix: dict[str, Any]) -> Rows:
     for threads, measured in turns.items():
         floors, ours, whole = zip(*measured, strict=True)
         least = [sum(floor.values()) for floor in floors]
-        row = {"kind": "floor", "matrix": matrix["name"], "shape": list(X.shape), "threads": threads}
-        row["parts"] = {name: float(np.median([floor[name] for floor in floors])) for name in floors[0]}
+        row = {
+            "kind": "floor",
+            "matrix": matrix["name"],
+            "shape": list(X.shape),
+            "threads": threads,
+        }
+        row["parts"] = {
+            name: float(np.median([floor[name] for floor in floors])) for name in floors[0]
+        }
         medians = {"floor": least, "ours": ours, "with_setup": whole}
         row |= {name: float(np.median(seconds)) for name, seconds in medians.items()}
         rows.append({**row, "ratio": paired(ours, least), "rounds": list(ours)})
@@ -112,8 +136,16 @@ def _both(setting: Setting, name: str, make: Callable[[], Problem]) -> Rows:
         repeats, seconds = (1, 0.0) if setting.quick else (5, declared()["iteration"]["seconds"])
         timing = time_both(problem, repeats, jobs_of(threads), seconds)
         shape = name if " x " in name else f"{name}, {n} x {m:,}"
-        row = {"kind": "methods", "shape": shape, "threads": threads, "ratio": timing.ratio, "free": timing.free}
-        rows.append({**row, "ranks": timing.ranks, "rasl": timing.rasl / 1e3, "meadmm": timing.meadmm / 1e3})
+        row = {
+            "kind": "methods",
+            "shape": shape,
+            "threads": threads,
+            "ratio": timing.ratio,
+            "free": timing.free,
+        }
+        rows.append(
+            {**row, "ranks": timing.ranks, "rasl": timing.rasl / 1e3, "meadmm": timing.meadmm / 1e3}
+        )
     return rows
 
 
@@ -129,7 +161,11 @@ def _windows(setting: Setting) -> Rows:
     """Whole alignments of the facade windows, from the same points, one thread."""
     assert setting.data is not None
     photographs = read_windows(setting.data)
-    return [_alignments("windows", setting, lambda method: run_windows(photographs, method, occluded=False))]
+    return [
+        _alignments(
+            "windows", setting, lambda method: run_windows(photographs, method, occluded=False)
+        )
+    ]
 
 
 def _alignments(name: str, setting: Setting, run: Any) -> dict[str, Any]:
@@ -139,7 +175,13 @@ def _alignments(name: str, setting: Setting, run: Any) -> dict[str, Any]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         for method in METHODS:  # compiles
-            align(small["images"], method, family=small["family"], frame=tuple(small["frame"]), init=small["start"])
+            align(
+                small["images"],
+                method,
+                family=small["family"],
+                frame=tuple(small["frame"]),
+                init=small["start"],
+            )
         for _ in range(setting.repeats):
             for method in METHODS:
                 wait_until(calm(setting))
@@ -148,4 +190,11 @@ def _alignments(name: str, setting: Setting, run: Any) -> dict[str, Any]:
                 seconds[method].append(time.perf_counter() - began)
     rasl, meadmm = (float(np.median(seconds[method])) for method in METHODS)
     ratio = paired(seconds["meadmm"], seconds["rasl"])
-    return {"kind": "alignments", "set": name, "threads": 1, "rasl": rasl, "meadmm": meadmm, "ratio": ratio}
+    return {
+        "kind": "alignments",
+        "set": name,
+        "threads": 1,
+        "rasl": rasl,
+        "meadmm": meadmm,
+        "ratio": ratio,
+    }

@@ -15,7 +15,12 @@ def machine() -> dict[str, Any]:
     from threadpoolctl import threadpool_info
 
     libraries = [one for one in threadpool_info() if one["user_api"] == "blas"]
-    blas = sorted({f"{one['internal_api']} {one['version']} ({one.get('architecture', '?')})" for one in libraries})
+    blas = sorted(
+        {
+            f"{one['internal_api']} {one['version']} ({one.get('architecture', '?')})"
+            for one in libraries
+        }
+    )
     return {
         "processor": _processor(),
         "cores": os.cpu_count() or 1,

@@ -31,14 +31,18 @@ def write_page(records: Records, out: Path, docs: Path | None = None) -> Path:
 def page(records: Records) -> str:
     """The page as markdown."""
     quick = any(record["quick"] for record in records.values())
-    rounds = " or ".join(str(count) for count in sorted({record["repeats"] for record in records.values()}))
+    rounds = " or ".join(
+        str(count) for count in sorted({record["repeats"] for record in records.values()})
+    )
     head = _text("quick" if quick else "head", rounds=rounds)
     blocks = ["# Performance", head, "## Bars", markdown(verdict_table(records))]
     for case, tables in TABLES.items():
         if case in records:
             record = records[case]
             for k, (title, build) in enumerate(tables):
-                blocks += [f"{'##' if k == 0 else '###'} {title}"] + [_about(case, record["rows"])] * (k == 0)
+                blocks += [f"{'##' if k == 0 else '###'} {title}"] + [
+                    _about(case, record["rows"])
+                ] * (k == 0)
                 blocks.append(markdown(build(record["rows"])))
             if case == "growth" and any(row.get("seconds") for row in record["rows"]):
                 blocks.append(f"![{_text('figure')}](performance/growth.png)")
@@ -49,13 +53,17 @@ def markdown(content: Table) -> str:
     """A table in markdown; text that looks like its signs is set apart."""
     heads, rows = content
     lines = [heads, ["---"] * len(heads), *rows]
-    return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |" for cells in lines)
+    return "\n".join(
+        "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |" for cells in lines
+    )
 
 
 def _about(case: str, rows: Rows) -> str:
     """What is to be known of a case, and of the toolbox what holds for how its times were come by."""
     stated = {row["state"] == "stated" for row in rows if row.get("implementation") == TOOLBOX}
-    return "\n".join([_text(case), *(_text("toolbox_stated" if one else "toolbox_measured") for one in stated)])
+    return "\n".join(
+        [_text(case), *(_text("toolbox_stated" if one else "toolbox_measured") for one in stated)]
+    )
 
 
 def _text(name: str, **words: Any) -> str:
@@ -77,14 +85,33 @@ def _text(name: str, **words: Any) -> str:
 
 def _machines(records: Records) -> str:
     """When each case was run and on what."""
-    heads = ["case", "when (UTC)", "rounds", "processor", "cores", "Python", "NumPy", "BLAS", "peers"]
+    heads = [
+        "case",
+        "when (UTC)",
+        "rounds",
+        "processor",
+        "cores",
+        "Python",
+        "NumPy",
+        "BLAS",
+        "peers",
+    ]
     rows = []
     for case in TABLES:
         if case in records:
             record = records[case]
             on = record["machine"]
-            cells = [on["processor"], str(on["cores"]), on["python"], on["numpy"], on["blas"], _peers(record["rows"])]
-            rows.append([case, record["when"].removesuffix("+00:00"), str(record["repeats"]), *cells])
+            cells = [
+                on["processor"],
+                str(on["cores"]),
+                on["python"],
+                on["numpy"],
+                on["blas"],
+                _peers(record["rows"]),
+            ]
+            rows.append(
+                [case, record["when"].removesuffix("+00:00"), str(record["repeats"]), *cells]
+            )
     return markdown((heads, rows))
 
 

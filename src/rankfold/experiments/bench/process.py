@@ -45,7 +45,12 @@ class Outcome:
     def figures(self) -> dict[str, Any]:
         """For the record."""
         median = float(np.median(self.seconds)) if self.seconds else None
-        return {"state": self.state, "seconds": list(self.seconds), "median": median, "memory": self.memory}
+        return {
+            "state": self.state,
+            "seconds": list(self.seconds),
+            "median": median,
+            "memory": self.memory,
+        }
 
 
 def run_worker(
@@ -108,9 +113,13 @@ def environment(threads: int) -> dict[str, str]:
 def installed(python: Path | str, packages: list[str]) -> dict[str, str]:
     """Which packages an interpreter has, with their versions."""
     try:
-        done = subprocess.run([str(python), "-c", PROBE, *packages], capture_output=True, text=True, check=True)
+        done = subprocess.run(
+            [str(python), "-c", PROBE, *packages], capture_output=True, text=True, check=True
+        )
     except (OSError, subprocess.CalledProcessError) as error:
-        raise InputError(f"{python} is not a Python that can be run; give --peers the path of one") from error
+        raise InputError(
+            f"{python} is not a Python that can be run; give --peers the path of one"
+        ) from error
     versions: dict[str, str] = json.loads(done.stdout)
     return versions
 

@@ -28,7 +28,9 @@ class Clocks:
 
     def __init__(self) -> None:
         self.seconds: dict[str, float] = defaultdict(float)
-        self._inside = [0.0]  # time of the functions called so far, one entry for every function that is running
+        self._inside = [
+            0.0
+        ]  # time of the functions called so far, one entry for every function that is running
 
     def around(self, function: Callable[..., Any], part: str) -> Callable[..., Any]:
         """The function with a clock."""
@@ -48,7 +50,10 @@ class Clocks:
 
 def tasks(setting: Setting) -> list[Task]:
     """One for every declared problem."""
-    return [(f"profile, {name}", partial(_measure, setting, name, kind)) for name, kind in _cases().items()]
+    return [
+        (f"profile, {name}", partial(_measure, setting, name, kind))
+        for name, kind in _cases().items()
+    ]
 
 
 @contextmanager
@@ -90,4 +95,11 @@ def _measure(setting: Setting, name: str, kind: str) -> Rows:
     shares = {part: value / whole for part, value in seconds.items()}
     shares["rest"] = 1 - sum(shares.values())
     shape = list(problem.data.shape)
-    return [{"problem": name, "shape": shape, "milliseconds": 1e3 * whole / settings.max_iter, "shares": shares}]
+    return [
+        {
+            "problem": name,
+            "shape": shape,
+            "milliseconds": 1e3 * whole / settings.max_iter,
+            "shares": shares,
+        }
+    ]

@@ -21,8 +21,14 @@ def tasks(setting: Setting) -> list[Task]:
     packages = sorted({one["package"] for one in table["implementations"] if "package" in one})
     there = {} if setting.quick else installed(setting.peers, packages)
     found: list[Task] = []
-    matrices = [matrix for matrix in table["matrices"] if setting.data is not None or matrix["source"] == "generated"]
-    readers = [cache(partial(read_matrix, matrix, setting)) for matrix in matrices]  # once, by the first that needs it
+    matrices = [
+        matrix
+        for matrix in table["matrices"]
+        if setting.data is not None or matrix["source"] == "generated"
+    ]
+    readers = [
+        cache(partial(read_matrix, matrix, setting)) for matrix in matrices
+    ]  # once, by the first that needs it
     given_up: set[tuple[str, str]] = set()
     for turn, (matrix, read), threads in product(
         range(setting.repeats), zip(matrices, readers, strict=True), setting.threads
@@ -31,7 +37,9 @@ def tasks(setting: Setting) -> list[Task]:
             if threads > 1 and one.get("one_thread"):
                 continue
             label = f"round {turn + 1}: {matrix['name']}, {one['name']}, {threads} thread{'s' * (threads > 1)}"
-            found.append((label, partial(_measure, setting, read, matrix, one, there, threads, given_up)))
+            found.append(
+                (label, partial(_measure, setting, read, matrix, one, there, threads, given_up))
+            )
     return found
 
 
@@ -54,7 +62,12 @@ def _measure(
     if (matrix["name"], one["name"]) in given_up:
         return []
     package = one.get("package")
-    row = {"matrix": matrix["name"], "implementation": one["name"], "ours": package is None, "threads": threads}
+    row = {
+        "matrix": matrix["name"],
+        "implementation": one["name"],
+        "ours": package is None,
+        "threads": threads,
+    }
     if package is not None and package not in there:
         return [] if setting.quick else [{**row, "state": "not installed"}]
     X = read()
@@ -67,7 +80,9 @@ def _measure(
     else:
         row["version"] = there[package]
         limit = one.get("timeout")
-        outcome = run_worker(one["call"], {"matrix": X}, options, threads, setting.peers, timeout=limit)
+        outcome = run_worker(
+            one["call"], {"matrix": X}, options, threads, setting.peers, timeout=limit
+        )
     if outcome.state != "measured":
         given_up.add((matrix["name"], one["name"]))
     row |= {"shape": list(X.shape), **outcome.figures}

@@ -13,7 +13,15 @@ from rankfold.experiments.bench.setting import Rows
 from rankfold.experiments.speed import paired
 
 TURNS = {"implementation", "axis"}  # rows with one of these come once a round
-SAME = ("matrix", "set", "implementation", "threads", "axis", "images", "pixels")  # what makes them the same
+SAME = (
+    "matrix",
+    "set",
+    "implementation",
+    "threads",
+    "axis",
+    "images",
+    "pixels",
+)  # what makes them the same
 
 
 def merged(rows: Rows) -> Rows:

@@ -20,7 +20,9 @@ class Setting:
     data: Path | None  # None: generated matrices only
     repeats: int
     quick: bool  # small generated sizes and no peers
-    peers: Path = field(default_factory=lambda: Path(sys.executable))  # the interpreter that has them
+    peers: Path = field(
+        default_factory=lambda: Path(sys.executable)
+    )  # the interpreter that has them
     octave_rasl: Path | None = None  # a copy of the published toolbox
 
     @property

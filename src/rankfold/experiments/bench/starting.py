@@ -36,13 +36,19 @@ print(json.dumps({"seconds": time.perf_counter() - ready, "with_import": time.pe
 
 def tasks(setting: Setting) -> list[Task]:
     """The import, and the alignments."""
-    return [("import", partial(_import, setting)), ("first alignment", partial(_first_alignment, setting))]
+    return [
+        ("import", partial(_import, setting)),
+        ("first alignment", partial(_first_alignment, setting)),
+    ]
 
 
 def _import(setting: Setting) -> Rows:
     """Median of fresh interpreters, and what they imported that they should not have."""
     table = declared()["start"]
-    runs = [_run(IMPORT, *table["forbidden"]) for _ in range(1 if setting.quick else table["repeats"] + 1)]
+    runs = [
+        _run(IMPORT, *table["forbidden"])
+        for _ in range(1 if setting.quick else table["repeats"] + 1)
+    ]
     timed = runs[1:] or runs  # the first one reads the files from the disk
     seconds = [run["seconds"] for run in timed]
     row = {"kind": "import", "seconds": seconds, "median": float(np.median(seconds))}
@@ -52,7 +58,9 @@ def _import(setting: Setting) -> Rows:
 def _first_alignment(setting: Setting) -> Rows:
     """The first process of all compiles; the second one finds what the first has compiled."""
     with tempfile.TemporaryDirectory() as cache:
-        where = {} if setting.quick else {"NUMBA_CACHE_DIR": cache}  # a trial does not wait for the compiler
+        where = (
+            {} if setting.quick else {"NUMBA_CACHE_DIR": cache}
+        )  # a trial does not wait for the compiler
         first, second = (_run(ALIGN, **where) for _ in range(2))
     return [{"kind": "alignment", "first": first["seconds"], "second": second["seconds"]}]
 

@@ -23,7 +23,16 @@ def verdict_table(records: Records) -> Table:
 
 def rpca_table(rows: Rows) -> Table:
     """Every implementation on every matrix."""
-    heads = ["matrix", "threads", "implementation", "median, s", "x rankfold quick", "peak, MiB", "gap", "counts?"]
+    heads = [
+        "matrix",
+        "threads",
+        "implementation",
+        "median, s",
+        "x rankfold quick",
+        "peak, MiB",
+        "gap",
+        "counts?",
+    ]
     out = []
     for row, gap, good in zip(rows, gaps(rows), counting(rows), strict=True):
         start = [_sized(row["matrix"], row.get("shape")), str(row["threads"]), _named(row)]
@@ -32,13 +41,31 @@ def rpca_table(rows: Rows) -> Table:
             continue
         ratio = _ratio(row, rows, "matrix")
         size = f"{row['memory']:.0f}"
-        out.append([*start, _number(row["median"]), ratio, size, f"{gap:.1e}", "yes" if good else "no: gap"])
+        out.append(
+            [
+                *start,
+                _number(row["median"]),
+                ratio,
+                size,
+                f"{gap:.1e}",
+                "yes" if good else "no: gap",
+            ]
+        )
     return heads, out
 
 
 def rasl_table(rows: Rows) -> Table:
     """Every implementation on every set."""
-    words = ("set", "threads", "implementation", "median, s", "stated, s", "x rankfold quick", "outer", "peak, MiB")
+    words = (
+        "set",
+        "threads",
+        "implementation",
+        "median, s",
+        "stated, s",
+        "x rankfold quick",
+        "outer",
+        "peak, MiB",
+    )
     heads = [*words, "objective", "no worse than before?"]
     before = {one["name"]: one["before"] for one in declared()["rasl"]["sets"]}
     out = []
@@ -74,7 +101,12 @@ def floor_table(rows: Rows) -> Table:
     for row in rows:
         if row.get("kind") == "floor":
             parts = [_ms(row["parts"][name]) for name in ("Gram product", "product", "stream")]
-            tail = [_ms(row["floor"]), _ms(row["ours"]), f"{row['ratio']:.2f}", _ms(row["with_setup"])]
+            tail = [
+                _ms(row["floor"]),
+                _ms(row["ours"]),
+                f"{row['ratio']:.2f}",
+                _ms(row["with_setup"]),
+            ]
             out.append([_sized(row["matrix"], row["shape"]), str(row["threads"]), *parts, *tail])
     return heads, out
 
@@ -94,7 +126,11 @@ def methods_table(rows: Rows) -> Table:
     out = []
     for row in rows:
         if row.get("kind") in ("methods", "alignments"):
-            what = f"an iteration, {row['shape']}" if row["kind"] == "methods" else f"alignment of {row['set']}"
+            what = (
+                f"an iteration, {row['shape']}"
+                if row["kind"] == "methods"
+                else f"alignment of {row['set']}"
+            )
             numbers = [_ms(row["rasl"]), _ms(row["meadmm"]), f"{row['ratio']:.2f}"]
             if row["kind"] == "methods":
                 numbers += [f"{row['free']:.2f}", *(f"{rank:.0f}" for rank in row["ranks"])]
@@ -141,7 +177,10 @@ TABLES: dict[str, list[tuple[str, Callable[[Rows], Table]]]] = {
     "profile": [("Where the time of an inner iteration goes", profile_table)],
     "rpca": [("Robust PCA", rpca_table)],
     "rasl": [("RASL", rasl_table)],
-    "iteration": [("An inner iteration and its floor, ms", floor_table), ("MeADMM beside RASL", methods_table)],
+    "iteration": [
+        ("An inner iteration and its floor, ms", floor_table),
+        ("MeADMM beside RASL", methods_table),
+    ],
     "growth": [("Growth", growth_table)],
     "start": [("Start", start_table)],
 }
@@ -151,7 +190,11 @@ def _ratio(row: dict[str, object], rows: Rows, key: str) -> str:
     """Over rankfold quick with as many threads (the toolbox: with one)."""
     threads = 1 if row["implementation"] == TOOLBOX else row["threads"]
     for other in rows:
-        same = other[key] == row[key] and other["threads"] == threads and other["implementation"] == "rankfold quick"
+        same = (
+            other[key] == row[key]
+            and other["threads"] == threads
+            and other["implementation"] == "rankfold quick"
+        )
         if same and other.get("median") and isinstance(row.get("median"), float):
             return f"{ratio(row, other):.2f}"
     return ""
@@ -159,7 +202,11 @@ def _ratio(row: dict[str, object], rows: Rows, key: str) -> str:
 
 def _named(row: dict[str, object]) -> str:
     """An implementation with its version."""
-    return f"{row['implementation']} {row['version']}" if "version" in row else str(row["implementation"])
+    return (
+        f"{row['implementation']} {row['version']}"
+        if "version" in row
+        else str(row["implementation"])
+    )
 
 
 def _sized(name: str, shape: list[int] | None) -> str:

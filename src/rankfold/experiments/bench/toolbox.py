@@ -23,7 +23,9 @@ from rankfold.experiments.bench.declared import declared
 from rankfold.experiments.bench.process import Outcome, environment
 
 OURS = resources.files("rankfold.experiments.bench") / "octave"
-BUILT_IN = ("vec.m",)  # Octave's own is called by its packages, with more arguments than the toolbox's takes
+BUILT_IN = (
+    "vec.m",
+)  # Octave's own is called by its packages, with more arguments than the toolbox's takes
 DRAWINGS = ((r"(raslpara\.DISPLAY\s*=)\s*\d+", r"\1 0"), (r"(?m)^\s*rasl_plot\b.*$", ""))
 SAID = {  # what the toolbox prints at the end, the objective after every outer iteration
     "seconds": r"timeConsumed\s*=\s*(\S+)",
@@ -48,7 +50,11 @@ class Toolbox:
             raise InputError(
                 "there is no octave on the PATH; install it with its image package, or leave out --octave-rasl"
             )
-        number, _, blas = _run(octave, "disp(version()), disp(version('-blas'))", folder).stdout.strip().partition("\n")
+        number, _, blas = (
+            _run(octave, "disp(version()), disp(version('-blas'))", folder)
+            .stdout.strip()
+            .partition("\n")
+        )
         known = re.search(r"OpenBLAS [\d.]+", blas)
         return cls(folder, octave, f"{number} with {known[0] if known else blas}")
 
@@ -57,7 +63,9 @@ class Toolbox:
 
         The seconds are those of its own clock: the main loop, without reading and smoothing the pictures.
         """
-        scripts = [path for path in sorted(self.folder.glob("*.m")) if f"'{pictures.name}'" in _text(path)]
+        scripts = [
+            path for path in sorted(self.folder.glob("*.m")) if f"'{pictures.name}'" in _text(path)
+        ]
         if not scripts:
             return Outcome(f"no script names {pictures.name}")
         with tempfile.TemporaryDirectory() as name:
@@ -76,7 +84,9 @@ class Toolbox:
 def _lay_out(folder: Path, toolbox: Path, pictures: Path, script: Path) -> None:
     """A copy of the toolbox that runs here: with our functions, the pictures where it looks for them, no drawings."""
     leave = shutil.ignore_patterns(*BUILT_IN, "data", "results")
-    copy = partial(shutil.copytree, copy_function=shutil.copyfile)  # without the modes: they may be only to be read
+    copy = partial(
+        shutil.copytree, copy_function=shutil.copyfile
+    )  # without the modes: they may be only to be read
     copy(toolbox, folder, ignore=leave, dirs_exist_ok=True)
     folder.chmod(0o700)  # that of a folder comes along all the same
     copy(pictures, folder / "data" / pictures.name)
@@ -98,13 +108,18 @@ def _once(octave: str, script: str, folder: Path) -> Outcome:
         return Outcome(f"given up after {patience:.0f} s")
     said = {key: re.findall(pattern, done.stdout) for key, pattern in SAID.items()}
     if done.returncode != 0 or not all(said.values()):
-        reason = next((line for line in done.stderr.splitlines() if line.strip()), f"exit code {done.returncode}")
+        reason = next(
+            (line for line in done.stderr.splitlines() if line.strip()),
+            f"exit code {done.returncode}",
+        )
         return Outcome(f"failed: {reason}")
     found = {key: np.array(float(values[-1])) for key, values in said.items()}
     return Outcome("measured", (float(found.pop("seconds")),), found=found)
 
 
-def _run(octave: str, words: str, folder: Path, timeout: float | None = None) -> subprocess.CompletedProcess[str]:
+def _run(
+    octave: str, words: str, folder: Path, timeout: float | None = None
+) -> subprocess.CompletedProcess[str]:
     """Octave with one thread and nothing of the user's."""
     return subprocess.run(
         [octave, "--no-gui", "--no-init-file", "--no-history", "--eval", words],

@@ -29,7 +29,10 @@ class Verdict:
 
 def verdicts(records: Records) -> list[Verdict]:
     """All bars, in the order of the cases; those of cases that were not run are not measured."""
-    rows = {case: records.get(case, {}).get("rows", []) for case in ("rpca", "rasl", "iteration", "growth", "start")}
+    rows = {
+        case: records.get(case, {}).get("rows", [])
+        for case in ("rpca", "rasl", "iteration", "growth", "start")
+    }
     found = [
         *_rpca(rows["rpca"]),
         *_rasl(rows["rasl"]),
@@ -46,7 +49,10 @@ def gaps(rows: Rows) -> list[float | None]:
     """How far the objective of every row lies above the least one of its matrix, relative."""
     found = []
     for row in rows:
-        least = min((r["objective"] for r in rows if r["matrix"] == row["matrix"] and "objective" in r), default=None)
+        least = min(
+            (r["objective"] for r in rows if r["matrix"] == row["matrix"] and "objective" in r),
+            default=None,
+        )
         found.append(row["objective"] / least - 1 if "objective" in row and least else None)
     return found
 
@@ -93,7 +99,9 @@ def _rpca(rows: Rows) -> Iterator[Verdict]:
         if not any(row["matrix"] == name for row in rows):
             yield Verdict(what, f"≥ {bar:g}", "-", OPEN)
         elif ours is None:
-            yield Verdict(what, f"≥ {bar:g}", "no time of ours counts: the objective is too high", MISSED)
+            yield Verdict(
+                what, f"≥ {bar:g}", "no time of ours counts: the objective is too high", MISSED
+            )
         elif peer is None:
             yield Verdict(what, f"≥ {bar:g}", "no peer that counts", OPEN)
         else:
@@ -109,22 +117,45 @@ def _rasl(rows: Rows) -> Iterator[Verdict]:
         for peer_name, bar in bars.items():
             what = f"RASL, {name}, {threads_name(threads)}: x faster than {peer_name}"
             # peers run with one thread; ours with all are held against that as well
-            peers = [row for row in rows if row["set"] == name and row["implementation"] == peer_name]
-            package = next((row for row in rows if row["set"] == name and row["implementation"] == "rasl (PyPI)"), {})
+            peers = [
+                row for row in rows if row["set"] == name and row["implementation"] == peer_name
+            ]
+            package = next(
+                (
+                    row
+                    for row in rows
+                    if row["set"] == name and row["implementation"] == "rasl (PyPI)"
+                ),
+                {},
+            )
             if ours is None:
-                reason = "no time of ours counts: the objective is worse than before" if mine else "-"
+                reason = (
+                    "no time of ours counts: the objective is worse than before" if mine else "-"
+                )
                 yield Verdict(what, f"≥ {bar:g}", reason, MISSED if mine else OPEN)
             elif not peers or peers[0].get("median") is None:
                 yield Verdict(what, f"≥ {bar:g}", peers[0]["state"] if peers else "-", OPEN)
             elif peers[0]["state"] != "stated":
-                yield _judged(what, ratio(peers[0], ours), bar, _ratio(peers[0], ours), at_least=True)
+                yield _judged(
+                    what, ratio(peers[0], ours), bar, _ratio(peers[0], ours), at_least=True
+                )
             elif package.get("median") is None:
-                yield Verdict(what, f"≥ {bar:g}", "stated beside a time of rasl (PyPI), which was not measured", OPEN)
+                yield Verdict(
+                    what,
+                    f"≥ {bar:g}",
+                    "stated beside a time of rasl (PyPI), which was not measured",
+                    OPEN,
+                )
             else:
                 beside = peers[0]["median"] / rasl_set(name)["stated_rasl"]
                 value = beside * ratio(package, ours)
                 text = f"{value:.1f} (stated {beside:.2f} x the time of rasl (PyPI), not measured in this run)"
-                yield Verdict(what, f"≥ {bar:g}", text, f"{REACHED if value >= bar else MISSED}, by stated times")
+                yield Verdict(
+                    what,
+                    f"≥ {bar:g}",
+                    text,
+                    f"{REACHED if value >= bar else MISSED}, by stated times",
+                )
 
 
 def _methods(rows: Rows) -> Iterator[Verdict]:
@@ -147,14 +178,18 @@ def _floor(rows: Rows) -> Iterator[Verdict]:
     """Ours over the floor, and what more threads give."""
     bar = _bars()["floor"]
     for matrix in declared()["iteration"]["matrices"]:
-        some = [row for row in rows if row.get("kind") == "floor" and row["matrix"] == matrix["name"]]
+        some = [
+            row for row in rows if row.get("kind") == "floor" and row["matrix"] == matrix["name"]
+        ]
         for row in some:
             size = " x ".join(f"{value:,}" for value in row["shape"])
             what = f"inner iteration over the floor, {matrix['name']} ({size}), {threads_name(row['threads'])}"
             measured = f"{row['ratio']:.2f} ({_seconds(row['ours'])} / {_seconds(row['floor'])})"
             yield _judged(what, row["ratio"], bar, measured, at_least=False)
         if not some:
-            yield Verdict(f"inner iteration over the floor, {matrix['name']}", f"≤ {bar:g}", "-", OPEN)
+            yield Verdict(
+                f"inner iteration over the floor, {matrix['name']}", f"≤ {bar:g}", "-", OPEN
+            )
     largest = declared()["iteration"]["matrices"][-1]["name"]
     some = [row for row in rows if row.get("kind") == "floor" and row["matrix"] == largest]
     what = f"all threads over one, {largest}"
@@ -186,7 +221,9 @@ def _start(rows: Rows) -> Iterator[Verdict]:
     if not some:
         yield Verdict("import rankfold, s", f"≤ {bar:g}", "-", OPEN)
         return
-    yield _judged("import rankfold, s", some[0]["median"], bar, f"{some[0]['median']:.2f}", at_least=False)
+    yield _judged(
+        "import rankfold, s", some[0]["median"], bar, f"{some[0]['median']:.2f}", at_least=False
+    )
     bad = some[0]["imported"]
     what = f"import rankfold without {names}"
     yield Verdict(what, "none", ", ".join(bad) or "none", MISSED if bad else REACHED)

@@ -32,7 +32,10 @@ def decompose(given: Inputs, options: dict[str, Any]) -> Callable[[], Found]:
 
 def pyrpca(given: Inputs, options: dict[str, Any]) -> Callable[[], Found]:
     """Robust PCA by pyrpca, whose matrices are the other way round."""
-    solve, X = importlib.import_module("pyrpca").rpca_pcp_ialm, np.ascontiguousarray(given["matrix"].T)
+    solve, X = (
+        importlib.import_module("pyrpca").rpca_pcp_ialm,
+        np.ascontiguousarray(given["matrix"].T),
+    )
     rho, tol = options["rho"], options["tol"]
     return lambda: {"sparse": solve(X, options["sparsity"], rho=rho, tol=tol, verbose=False)[1].T}
 
@@ -49,14 +52,23 @@ def tensorly(given: Inputs, options: dict[str, Any]) -> Callable[[], Found]:
     """Robust PCA by tensorly: half the nuclear norm of each of the two unfoldings. Its tolerance is absolute."""
     solve, X = importlib.import_module("tensorly.decomposition").robust_pca, given["matrix"]
     tol = options["tol"] * float(np.linalg.norm(X))
-    words = {"reg_J": 0.5, "reg_E": options["sparsity"], "n_iter_max": options["max_iter"], "tol": tol, "verbose": 0}
+    words = {
+        "reg_J": 0.5,
+        "reg_E": options["sparsity"],
+        "n_iter_max": options["max_iter"],
+        "tol": tol,
+        "verbose": 0,
+    }
     return lambda: {"sparse": solve(X, **words)[1]}
 
 
 def align(given: Inputs, options: dict[str, Any]) -> Callable[[], Found]:
     """RASL by rankfold, from the given transforms."""
     rankfold = importlib.import_module("rankfold")
-    words = {name: options[name] for name in ("family", "sparsity_weight", "outer_tol", "schedule", "n_jobs")}
+    words = {
+        name: options[name]
+        for name in ("family", "sparsity_weight", "outer_tol", "schedule", "n_jobs")
+    }
     frame, images = tuple(options["frame"]), _pictures(given, "image")
 
     def run() -> Found:
@@ -73,7 +85,12 @@ def rasl(given: Inputs, options: dict[str, Any]) -> Callable[[], Found]:
     """
     package = importlib.import_module("rasl")
     outer = sys.modules["rasl.rasl"]  # the package's attribute of that name is the function
-    kinds = {"euclidean": "Euclidean", "similarity": "Similarity", "affine": "Affine", "homography": "Projective"}
+    kinds = {
+        "euclidean": "Euclidean",
+        "similarity": "Similarity",
+        "affine": "Affine",
+        "homography": "Projective",
+    }
     kind = getattr(package, f"{kinds[options['family']]}Transform")
     pictures, margin, (height, width) = _pictures(given, "cut"), options["margin"], options["frame"]
     bounds = ((margin, margin), (margin + height - 1, margin + width - 1))
@@ -187,7 +204,9 @@ def peak_memory() -> float:
         import resource
     except ImportError:
         return float("nan")
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1024**2 if sys.platform == "darwin" else 1024)
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (
+        1024**2 if sys.platform == "darwin" else 1024
+    )
 
 
 def main(name: str, source: str, target: str, repeats: str) -> None:
@@ -197,7 +216,9 @@ def main(name: str, source: str, target: str, repeats: str) -> None:
     options = json.loads(str(given.pop("options")))
     budget = float(options.pop("budget", np.inf))
     calm, spell = float(options.pop("calm", np.inf)), float(options.pop("spell", 0.0))
-    seconds, found = measure(CALLS[name](given, options), int(repeats), budget, name in OURS, calm, spell)
+    seconds, found = measure(
+        CALLS[name](given, options), int(repeats), budget, name in OURS, calm, spell
+    )
     np.savez(target, seconds=seconds, memory=peak_memory(), **found)
 
 

@@ -19,7 +19,9 @@ class Evidence:
 
     def values(self, experiment: str, key: str, **where: Any) -> list[float]:
         """One number a cell; an error where there is none."""
-        found = [r[key] for r in self.records[experiment] if all(r[k] == v for k, v in where.items())]
+        found = [
+            r[key] for r in self.records[experiment] if all(r[k] == v for k, v in where.items())
+        ]
         if not found:
             raise KeyError(key)
         return found
@@ -66,7 +68,10 @@ def _whole(e: Evidence) -> tuple[str, str, str]:
     """A std of 0.36 and a maximum of exactly 1.0 at a mean of 0.16 are what values of 0 and 1 have."""
     texts, fits = [], []
     for method in ("rasl", "meadmm"):
-        std, top = (np.array(e.values("table2", f"whole_{k}", lights=50, method=method)) for k in ("std", "max"))
+        std, top = (
+            np.array(e.values("table2", f"whole_{k}", lights=50, method=method))
+            for k in ("std", "max")
+        )
         fits.append(bool((top <= 1).all()))
         held = f"max 1 on {int((top <= 1).sum())} of {len(top)}"
         texts.append(f"{std.mean():.2f} / {top.max():.0f} (moderate light, whole px; {held})")
@@ -83,7 +88,11 @@ def _same(e: Evidence) -> tuple[str, str, str]:
     texts = [f"{m:.2f} moderate light, {a:.2f} all" for m, a in zip(moderate, every, strict=True)]
     alike = [0.8 < own / rasl < 1.25 for rasl, own in (moderate, every)]
     verdict = HOLDS if all(alike) else f"{HOLDS} only under moderate light" if alike[0] else NOT
-    better = f"; under all lights MeADMM's error is {every[1] / every[0]:.2f} of RASL's" if not alike[1] else ""
+    better = (
+        f"; under all lights MeADMM's error is {every[1] / every[0]:.2f} of RASL's"
+        if not alike[1]
+        else ""
+    )
     return texts[0], texts[1], verdict + better
 
 
@@ -133,9 +142,12 @@ def _fails(digit: int) -> Callable[[Evidence], tuple[str, str, str]]:
     def judge(e: Evidence) -> tuple[str, str, str]:
         where = {"change": "euclidean", "digit": digit}
         rasl, helped, meadmm = (
-            int(e.mean("usps", "failures", method=m, **where)) for m in ("rasl", "rasl_coarse", "meadmm")
+            int(e.mean("usps", "failures", method=m, **where))
+            for m in ("rasl", "rasl_coarse", "meadmm")
         )
-        verdict = HOLDS if rasl > 0 and meadmm == 0 else f"{HOLDS} in part" if meadmm < rasl else NOT
+        verdict = (
+            HOLDS if rasl > 0 and meadmm == 0 else f"{HOLDS} in part" if meadmm < rasl else NOT
+        )
         owed = f"; RASL with a coarse stage fails on {helped}" if meadmm < rasl else ""
         return f"{rasl} of 50", f"{meadmm} of 50", verdict + owed
 
@@ -144,10 +156,16 @@ def _fails(digit: int) -> Callable[[Evidence], tuple[str, str, str]]:
 
 def _all_digits(e: Evidence) -> tuple[str, str, str]:
     """Fewer failures over all classes and changes."""
-    rasl, helped, meadmm = (int(sum(e.values("usps", "failures", method=m))) for m in ("rasl", "rasl_coarse", "meadmm"))
+    rasl, helped, meadmm = (
+        int(sum(e.values("usps", "failures", method=m))) for m in ("rasl", "rasl_coarse", "meadmm")
+    )
     count = len(e.values("usps", "failures", method="rasl")) * 50
     verdict = HOLDS if meadmm < rasl else NOT
-    return f"{rasl} of {count}", f"{meadmm} of {count}", f"{verdict}; RASL with a coarse stage fails on {helped}"
+    return (
+        f"{rasl} of {count}",
+        f"{meadmm} of {count}",
+        f"{verdict}; RASL with a coarse stage fails on {helped}",
+    )
 
 
 def _speed(e: Evidence) -> tuple[str, str, str]:
@@ -170,7 +188,11 @@ def _portraits(e: Evidence) -> tuple[str, str, str]:
     wins = sum(m < r for r, m in zip(after["rasl"], after["meadmm"], strict=True))
     texts = [f"{np.mean(after[m]):.2f}, {failed[m]} flagged" for m in after]
     before = np.mean([r["before"] for r in people])
-    return texts[0], texts[1], f"no claim; from {before:.2f}; MeADMM is closer on {wins} of {len(after['rasl'])} people"
+    return (
+        texts[0],
+        texts[1],
+        f"no claim; from {before:.2f}; MeADMM is closer on {wins} of {len(after['rasl'])} people",
+    )
 
 
 def _plane(name: str) -> Callable[[Evidence], tuple[str, str, str]]:
@@ -198,7 +220,11 @@ CLAIMS = [
         "picture",
         _lower("ar", "sunglasses", ".3f", "sparsity", [1.0]),
     ),
-    Claim("Fig. 3: mouths behind scarves (same)", "picture", _lower("ar", "scarf", ".3f", "sparsity", [1.0])),
+    Claim(
+        "Fig. 3: mouths behind scarves (same)",
+        "picture",
+        _lower("ar", "scarf", ".3f", "sparsity", [1.0]),
+    ),
     Claim("Fig. 4: digit 1, failures", "RASL 3, MeADMM 0", _fails(1)),
     Claim("Fig. 4: digit 4, failures", "RASL 1, MeADMM 0", _fails(4)),
     Claim("digits with turns, shifts and affine changes: fewer failures", "claimed", _all_digits),

@@ -33,7 +33,9 @@ class Experiment:
     @property
     def cells(self) -> list[Cell]:
         """Every combination, in the order of the file."""
-        return [dict(zip(self.axes, values, strict=True)) for values in product(*self.axes.values())]
+        return [
+            dict(zip(self.axes, values, strict=True)) for values in product(*self.axes.values())
+        ]
 
 
 def experiments(names: list[str] | None = None) -> list[Experiment]:
@@ -51,7 +53,9 @@ def experiments(names: list[str] | None = None) -> list[Experiment]:
     return found
 
 
-def run(chosen: list[Experiment], data: str | Path | None, out: str | Path, jobs: int = 2) -> Iterator[tuple[int, int]]:
+def run(
+    chosen: list[Experiment], data: str | Path | None, out: str | Path, jobs: int = 2
+) -> Iterator[tuple[int, int]]:
     """Run what is not in the logs yet; yields (done, of) after every cell. ``data`` None: generated stand-ins."""
     folder = Path(out)
     (folder / "logs").mkdir(parents=True, exist_ok=True)
@@ -64,7 +68,9 @@ def run(chosen: list[Experiment], data: str | Path | None, out: str | Path, jobs
     done = 0
     context = multiprocessing.get_context("spawn")  # not forked: the parent may have threads
     with ProcessPoolExecutor(jobs, mp_context=context) as pool:
-        futures = {pool.submit(run_cell, e, cell, source, str(folder)): (e, cell) for e, cell in together}
+        futures = {
+            pool.submit(run_cell, e, cell, source, str(folder)): (e, cell) for e, cell in together
+        }
         for future in as_completed(futures):
             _append(folder, *futures[future], future.result())
             done += 1
@@ -123,7 +129,9 @@ def _check_same_data(out: Path, source: str) -> None:
     """A folder belongs to real data or to stand-ins, never to both."""
     mark, kind = out / "logs" / "data.txt", "real data" if source else "generated stand-ins"
     if mark.is_file() and mark.read_text(encoding="utf-8") != kind:
-        raise InputError(f"{out} was made with {mark.read_text(encoding='utf-8')}, not with {kind}; use another folder")
+        raise InputError(
+            f"{out} was made with {mark.read_text(encoding='utf-8')}, not with {kind}; use another folder"
+        )
     mark.write_text(kind, encoding="utf-8")
 
 

@@ -59,7 +59,9 @@ def lighting(cell: dict[str, Any], data: Path | None) -> Measured:
 
 def unmasked(cell: dict[str, Any], data: Path | None) -> Measured:
     """Distance of the recovered eyes and mouths to what that person's look like."""
-    person = standins.masked_person(cell["person"]) if data is None else read_ar(data, cell["person"])
+    person = (
+        standins.masked_person(cell["person"]) if data is None else read_ar(data, cell["person"])
+    )
     options = METHODS[cell["method"]] | {"sparsity_weight": cell["sparsity"], "coarse": False}
     result = align(list(person.images), **options)
     values = {}
@@ -86,21 +88,37 @@ def digits(cell: dict[str, Any], data: Path | None) -> Measured:
     off = disagreement(results[0].transforms, results[1].transforms, frame, cell["change"])
     picture = None
     if cell["digit"] in (1, 4) and cell["change"] == "euclidean":
-        picture = sheet([[p[k] for k in range(16)] for p in (results[0].aligned, results[0].low_rank)], 3)
-    return {"failures": int((off > 1).sum()), "mean": float(off.mean()), "largest": float(off.max())}, picture
+        picture = sheet(
+            [[p[k] for k in range(16)] for p in (results[0].aligned, results[0].low_rank)], 3
+        )
+    return {
+        "failures": int((off > 1).sum()),
+        "mean": float(off.mean()),
+        "largest": float(off.max()),
+    }, picture
 
 
 def _misaligned(data: Path | None, subject: int, lights: int) -> Batch:
     """Faces turned and shifted so that the eyes start 1.69 px off on average."""
     size = 1.0
     for _ in range(3):  # nearly linear in the size of the motion
-        batch = standins.faces(subject, lights, size) if data is None else _real_faces(data, subject, lights, size)
+        batch = (
+            standins.faces(subject, lights, size)
+            if data is None
+            else _real_faces(data, subject, lights, size)
+        )
         size *= INITIAL / float(_eye_distances(batch.start, batch).mean())
-    return standins.faces(subject, lights, size) if data is None else _real_faces(data, subject, lights, size)
+    return (
+        standins.faces(subject, lights, size)
+        if data is None
+        else _real_faces(data, subject, lights, size)
+    )
 
 
 def _real_faces(data: Path, subject: int, lights: int, size: float) -> Batch:
-    protocol = Protocol("reproduction", lights, occluded=0.0, rotation=6.0 * size, translation=2.0 * size)
+    protocol = Protocol(
+        "reproduction", lights, occluded=0.0, rotation=6.0 * size, translation=2.0 * size
+    )
     return make_batch(data, subject, protocol, 0)
 
 

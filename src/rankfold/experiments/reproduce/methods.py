@@ -31,7 +31,9 @@ def sheet(rows: list[list[Any]], zoom: int, gap: int = 3) -> Bytes:
     """Rows of pictures on white, each stretched to its own range."""
     height, width = rows[0][0].shape[:2]
     count = max(len(row) for row in rows)
-    out = np.full((len(rows) * (height * zoom + gap) - gap, count * (width * zoom + gap) - gap), 255, np.uint8)
+    out = np.full(
+        (len(rows) * (height * zoom + gap) - gap, count * (width * zoom + gap) - gap), 255, np.uint8
+    )
     for r, row in enumerate(rows):
         for c, picture in enumerate(row):
             grey = np.nan_to_num(picture if picture.ndim == 2 else picture.mean(axis=2))

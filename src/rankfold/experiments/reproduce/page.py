@@ -22,7 +22,12 @@ REAL = (
     "average and the nuclear norm, without them."
 )
 STANDIN = "**Made with generated stand-ins, not with the data sets of the paper: this says nothing about the paper.**"
-NAMES = {"rasl": "RASL", "rasl_coarse": "RASL + coarse", "meadmm": "MeADMM", "paper": "MeADMM, the paper's own"}
+NAMES = {
+    "rasl": "RASL",
+    "rasl_coarse": "RASL + coarse",
+    "meadmm": "MeADMM",
+    "paper": "MeADMM, the paper's own",
+}
 STYLE = """body { font: 16px/1.5 system-ui, sans-serif; max-width: 1000px; margin: 2em auto; padding: 0 1em }
 table { border-collapse: collapse; display: block; overflow-x: auto }
 td, th { border: 1px solid #9996; padding: 4px 9px; text-align: left }
@@ -31,11 +36,19 @@ img { max-width: 100% }
 
 PICTURES: dict[str, list[tuple[dict[str, Any], str]]] = {
     "yale": [
-        ({"subject": 1, "sparsity": w}, f"subject 1, sparsity weight {w:g}: averages; inputs; low-rank")
+        (
+            {"subject": 1, "sparsity": w},
+            f"subject 1, sparsity weight {w:g}: averages; inputs; low-rank",
+        )
         for w in (1.0, 0.5)
     ],
-    "ar": [({"person": 2, "sparsity": w}, f"person 2, sparsity weight {w:g}: inputs; low-rank") for w in (1.0, 0.5)],
-    "usps": [({"change": "euclidean", "digit": d}, f"digit {d}: aligned; low-rank") for d in (1, 4)],
+    "ar": [
+        ({"person": 2, "sparsity": w}, f"person 2, sparsity weight {w:g}: inputs; low-rank")
+        for w in (1.0, 0.5)
+    ],
+    "usps": [
+        ({"change": "euclidean", "digit": d}, f"digit {d}: aligned; low-rank") for d in (1, 4)
+    ],
     "windows": [({"kind": k}, f"{k}: aligned; low-rank") for k in ("patched", "occluded")],
     "real": [({"set": "Laura_Bush"}, "Laura_Bush: average before, aligned, low-rank")],
 }
@@ -69,12 +82,16 @@ def copy_to_docs(out: str | Path, docs: str | Path) -> None:
     """Put the page and the pictures that it shows into a documentation folder."""
     source, target = Path(out), Path(docs)
     (target / "reproduction").mkdir(parents=True, exist_ok=True)
-    pages = [(source / name).read_text(encoding="utf-8") for name in ("reproduction.md", "speed.md")]
+    pages = [
+        (source / name).read_text(encoding="utf-8") for name in ("reproduction.md", "speed.md")
+    ]
     text = pages[0] + "\n" + pages[1][pages[1].index("## ") :]
     for picture in sorted((source / "pictures").glob("*.jpg")):
         if f"(pictures/{picture.name})" in text:
             shutil.copy(picture, target / "reproduction" / picture.name)
-    (target / "reproduction.md").write_text(text.replace("(pictures/", "(reproduction/"), encoding="utf-8")
+    (target / "reproduction.md").write_text(
+        text.replace("(pictures/", "(reproduction/"), encoding="utf-8"
+    )
 
 
 def table(experiment: str, rows: Rows) -> Table:
@@ -103,7 +120,14 @@ def claim_row(claim: Claim, evidence: Evidence) -> list[str]:
 
 def _section(folder: Path, experiment: Experiment, rows: Rows) -> list[str]:
     """Title, text, table, pictures."""
-    lines = [f"## {experiment.title}", "", experiment.text.strip(), "", _markdown(table(experiment.name, rows)), ""]
+    lines = [
+        f"## {experiment.title}",
+        "",
+        experiment.text.strip(),
+        "",
+        _markdown(table(experiment.name, rows)),
+        "",
+    ]
     for chosen, caption in PICTURES.get(experiment.name, []):
         for row in rows:
             if all(row[k] == v for k, v in chosen.items()):
@@ -111,7 +135,12 @@ def _section(folder: Path, experiment: Experiment, rows: Rows) -> list[str]:
                 name = "-".join([experiment.name, *(str(v) for v in cell.values())]) + ".jpg"
                 if (folder / "pictures" / name).is_file():
                     label = NAMES[row["method"]]
-                    lines += [f"![{label}, {caption}](pictures/{name})", "", f"*{label}, {caption}.*", ""]
+                    lines += [
+                        f"![{label}, {caption}](pictures/{name})",
+                        "",
+                        f"*{label}, {caption}.*",
+                        "",
+                    ]
     return lines
 
 
@@ -125,7 +154,9 @@ def _eyes(rows: Rows) -> Table:
             if own:
                 name = "initial" if prefix else NAMES[method]
                 numbers = [np.mean([r[f"{prefix}{k}"] for r in own]) for k in ("mean", "std")]
-                cells = [f"{v:.3f}" for v in numbers] + [f"{max(r[f'{prefix}max'] for r in own):.2f}"]
+                cells = [f"{v:.3f}" for v in numbers] + [
+                    f"{max(r[f'{prefix}max'] for r in own):.2f}"
+                ]
                 whole = [np.mean([r[f"whole_{k}"] for r in own]) for k in ("mean", "std")]
                 tail = (
                     ["", ""]
@@ -139,13 +170,19 @@ def _eyes(rows: Rows) -> Table:
     return heads, out
 
 
-def _by_method(columns: dict[str, Callable[[dict[str, Any]], str]], *keys: str) -> Callable[[Rows], Table]:
+def _by_method(
+    columns: dict[str, Callable[[dict[str, Any]], str]], *keys: str
+) -> Callable[[Rows], Table]:
     """One row for every combination of ``keys`` and method."""
 
     def build(rows: Rows) -> Table:
         heads = [*keys, "method", *columns]
         return heads, [
-            [*(str(r[k]).replace("_", " ") for k in keys), NAMES[r["method"]], *(form(r) for form in columns.values())]
+            [
+                *(str(r[k]).replace("_", " ") for k in keys),
+                NAMES[r["method"]],
+                *(form(r) for form in columns.values()),
+            ]
             for r in rows
         ]
 
@@ -158,12 +195,20 @@ def _number(key: str, style: str = ".3f") -> Callable[[dict[str, Any]], str]:
 
 TABLES: dict[str, Callable[[Rows], Table]] = {
     "table2": _eyes,
-    "yale": _by_method({"still dark": _number("dark", ".1%"), "rank": _number("rank", "d")}, "subject", "sparsity"),
+    "yale": _by_method(
+        {"still dark": _number("dark", ".1%"), "rank": _number("rank", "d")}, "subject", "sparsity"
+    ),
     "ar": _by_method(
-        {"eyes": _number("sunglasses"), "mouths": _number("scarf"), "rank": _number("rank", "d")}, "person", "sparsity"
+        {"eyes": _number("sunglasses"), "mouths": _number("scarf"), "rank": _number("rank", "d")},
+        "person",
+        "sparsity",
     ),
     "usps": _by_method(
-        {"failures of 50": _number("failures", "d"), "mean, px": _number("mean"), "largest": _number("largest", ".1f")},
+        {
+            "failures of 50": _number("failures", "d"),
+            "mean, px": _number("mean"),
+            "largest": _number("largest", ".1f"),
+        },
         "change",
         "digit",
     ),
@@ -177,7 +222,11 @@ TABLES: dict[str, Callable[[Rows], Table]] = {
         "kind",
     ),
     "real": _by_method(
-        {"before, px": _number("before", ".2f"), "after": _number("after", ".2f"), "failed": _number("failed", "d")},
+        {
+            "before, px": _number("before", ".2f"),
+            "after": _number("after", ".2f"),
+            "failed": _number("failed", "d"),
+        },
         "set",
     ),
     "speed": _by_method(
@@ -200,7 +249,9 @@ def _markdown(content: Table) -> str:
 
 def _html(lines: list[str]) -> str:
     """The same page for a browser: headings, paragraphs, tables, pictures, nothing else."""
-    out = ["<!doctype html><html lang='en'><meta charset='utf-8'><meta name='viewport' content='width=device-width'>"]
+    out = [
+        "<!doctype html><html lang='en'><meta charset='utf-8'><meta name='viewport' content='width=device-width'>"
+    ]
     out.append(f"<title>Reproduction</title><style>{STYLE}</style>")
     for block in "\n".join(lines).split("\n\n"):
         text = block.strip("\n")
@@ -213,7 +264,9 @@ def _html(lines: list[str]) -> str:
         elif text.startswith("|"):
             rows = [[c.strip() for c in line.strip("|").split(" | ")] for line in text.splitlines()]
             cells = [
-                "<tr>" + "".join(f"<td>{escape(c)}</td>" for c in row) + "</tr>" for k, row in enumerate(rows) if k != 1
+                "<tr>" + "".join(f"<td>{escape(c)}</td>" for c in row) + "</tr>"
+                for k, row in enumerate(rows)
+                if k != 1
             ]
             out.append("<table>" + "".join(cells) + "</table>")
         elif text:

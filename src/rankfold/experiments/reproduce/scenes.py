@@ -29,7 +29,10 @@ def windows(cell: dict[str, Any], data: Path | None) -> Measured:
     options = METHODS[cell["method"]] | {"family": "homography", "inner_tol": 1e-5}
     result = align(given, frame=frame, init=photographs.points, **options)
     landed = np.stack(
-        [map_points(inverse(T), p) for T, p in zip(result.transforms, photographs.points.sources, strict=True)]
+        [
+            map_points(inverse(T), p)
+            for T, p in zip(result.transforms, photographs.points.sources, strict=True)
+        ]
     )
     values = {
         "points": float(np.linalg.norm(landed - np.median(landed, axis=0), axis=2).mean()),
@@ -44,7 +47,9 @@ def windows(cell: dict[str, Any], data: Path | None) -> Measured:
             "changed": recovery_error(result.low_rank, clean, covered),
             "all": recovery_error(result.low_rank, clean, seen),
         }
-    rows = [[p[k, ::2, ::2] for k in range(0, len(p), 2)] for p in (result.aligned, result.low_rank)]
+    rows = [
+        [p[k, ::2, ::2] for k in range(0, len(p), 2)] for p in (result.aligned, result.low_rank)
+    ]
     return values, sheet(rows, 1)
 
 
@@ -52,7 +57,12 @@ def speed(cell: dict[str, Any], data: Path | None) -> Measured:
     """Seconds for the windows: the batch, a picture, an inner iteration."""
     photographs = standins.windows() if data is None else read_windows(data)
     frame = FRAME if data is not None else standins.WINDOW_FRAME
-    options: dict[str, Any] = {"family": "homography", "frame": frame, "init": photographs.points, "inner_tol": 1e-5}
+    options: dict[str, Any] = {
+        "family": "homography",
+        "frame": frame,
+        "init": photographs.points,
+        "inner_tol": 1e-5,
+    }
     began = time.perf_counter()
     result = align(photographs.clean, method=cell["method"], n_jobs=1, **options)
     seconds = time.perf_counter() - began
@@ -81,16 +91,23 @@ def real(cell: dict[str, Any], data: Path | None) -> Measured:
         result = align(images, method=cell["method"], frame=frame, coarse="auto")
     spreads = []
     for transforms in (result.start, result.transforms):
-        landed = np.stack([map_points(inverse(T), p) for T, p in zip(transforms, places, strict=True)])
+        landed = np.stack(
+            [map_points(inverse(T), p) for T, p in zip(transforms, places, strict=True)]
+        )
         spreads.append(float(np.linalg.norm(landed - np.median(landed, axis=0), axis=2).mean()))
-    averages = [np.nanmean(p, axis=0) for p in (replace(result, transforms=result.start).apply(images), result.aligned)]
+    averages = [
+        np.nanmean(p, axis=0)
+        for p in (replace(result, transforms=result.start).apply(images), result.aligned)
+    ]
     picture = sheet([[*averages, np.nanmean(result.low_rank, axis=0)]], 2)
     return {"before": spreads[0], "after": spreads[1], "failed": int(result.failed.sum())}, picture
 
 
 def _plane(cell: dict[str, Any], data: Path | None) -> dict[str, Any]:
     """Corners against the true homographies, px of the originals; the largest view is the hardest."""
-    images, homographies = standins.plane(cell["set"]) if data is None else _grey_plane(data, cell["set"])
+    images, homographies = (
+        standins.plane(cell["set"]) if data is None else _grey_plane(data, cell["set"])
+    )
     stack = Stack.of(images).reduced(4)
     height, width = stack.sources[0].shape[:2]
     frame = Frame(round(0.7 * height), round(0.7 * width))
@@ -99,7 +116,9 @@ def _plane(cell: dict[str, Any], data: Path | None) -> dict[str, Any]:
     for transforms in (result.start, result.transforms):
         corners = map_points(transforms[0], frame.corners)  # in view 1
         ours = map_points(transforms @ inverse(transforms[0]), corners)
-        errors.append(np.linalg.norm(ours - map_points(homographies, corners), axis=2).mean(axis=1)[1:])
+        errors.append(
+            np.linalg.norm(ours - map_points(homographies, corners), axis=2).mean(axis=1)[1:]
+        )
     before, after = errors
     return {
         "before": float(before.mean()),
@@ -121,5 +140,8 @@ def _corrupted(photographs: Windows, kind: str) -> tuple[list[Any], list[Any] | 
         return photographs.clean, None, photographs.clean
     if kind == "patched":
         return patched(photographs)
-    changed = [(a != b).astype(np.float64) for a, b in zip(photographs.clean, photographs.occluded, strict=True)]
+    changed = [
+        (a != b).astype(np.float64)
+        for a, b in zip(photographs.clean, photographs.occluded, strict=True)
+    ]
     return photographs.occluded, changed, photographs.clean

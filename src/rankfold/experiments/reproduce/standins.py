@@ -28,7 +28,16 @@ STROKES: dict[int, list[tuple[float, float] | None]] = {
     5: [(0.8, 0.1), (0.3, 0.1), (0.25, 0.45), (0.75, 0.55), (0.7, 0.85), (0.2, 0.88)],
     6: [(0.7, 0.1), (0.3, 0.5), (0.35, 0.88), (0.75, 0.75), (0.65, 0.52), (0.3, 0.6)],
     7: [(0.2, 0.12), (0.8, 0.12), (0.4, 0.9)],
-    8: [(0.5, 0.5), (0.25, 0.28), (0.5, 0.1), (0.75, 0.28), (0.25, 0.72), (0.5, 0.9), (0.75, 0.72), (0.5, 0.5)],
+    8: [
+        (0.5, 0.5),
+        (0.25, 0.28),
+        (0.5, 0.1),
+        (0.75, 0.28),
+        (0.25, 0.72),
+        (0.5, 0.9),
+        (0.75, 0.72),
+        (0.5, 0.5),
+    ],
     9: [(0.75, 0.35), (0.45, 0.5), (0.25, 0.3), (0.5, 0.1), (0.75, 0.3), (0.65, 0.9)],
 }
 
@@ -36,16 +45,22 @@ STROKES: dict[int, list[tuple[float, float] | None]] = {
 def faces(subject: int, lights: int, size: float) -> Batch:
     """A rendered head in place of a subject: 33 or 64 lamps."""
     count, azimuth = (33, 50.0) if lights <= 50 else (64, 80.0)
-    return rendered_heads(count, rotation=6.0 * size, translation=2.0 * size, lights=azimuth, seed=subject)
+    return rendered_heads(
+        count, rotation=6.0 * size, translation=2.0 * size, lights=azimuth, seed=subject
+    )
 
 
 def masked_person(person: int) -> ArPerson:
     """A rendered head: seven free, three behind dark glasses, three behind a striped scarf."""
-    batch = rendered_heads(13, frame=(40, 36), rotation=3.0, translation=1.0, lights=35.0, seed=100 + person)
+    batch = rendered_heads(
+        13, frame=(40, 36), rotation=3.0, translation=1.0, lights=35.0, seed=100 + person
+    )
     images = []
     for k, (picture, T) in enumerate(zip(batch.images, batch.truth, strict=True)):
         h, w = picture.shape
-        places = map_points(inverse(T), Frame(h, w).grid).reshape(h, w, 2)  # frame coordinates of every pixel
+        places = map_points(inverse(T), Frame(h, w).grid).reshape(
+            h, w, 2
+        )  # frame coordinates of every pixel
         eyes, middle = batch.points.mean(axis=0), batch.frame.centre[0]
         glasses = (np.abs(places[..., 1] - eyes[1]) < 4) & (np.abs(places[..., 0] - middle) < 13)
         scarf = places[..., 1] > 0.6 * batch.frame.height
@@ -68,14 +83,19 @@ def digits(digit: int, count: int) -> Floats:
     pictures = []
     for _ in range(count):
         canvas = np.zeros((64, 64))
-        corners = [None if p is None else np.array(p) + 0.035 * rng.standard_normal(2) for p in STROKES[digit]]
+        corners = [
+            None if p is None else np.array(p) + 0.035 * rng.standard_normal(2)
+            for p in STROKES[digit]
+        ]
         for a, b in pairwise(corners):
             if a is not None and b is not None:
                 for t in np.linspace(0, 1, 60):
                     x, y = np.clip((63 * (a + t * (b - a))).round().astype(int), 0, 63)
                     canvas[y, x] = 1
         thick = ndimage.gaussian_filter(canvas, rng.uniform(2.2, 3.2))
-        pictures.append(np.clip(thick / thick.max() * 1.6, 0, 1).reshape(16, 4, 16, 4).mean(axis=(1, 3)))
+        pictures.append(
+            np.clip(thick / thick.max() * 1.6, 0, 1).reshape(16, 4, 16, 4).mean(axis=(1, 3))
+        )
     return np.stack(pictures)
 
 
