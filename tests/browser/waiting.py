@@ -44,7 +44,7 @@ Promise.all(sprites).then(
 
 
 def until(browser, condition, what):
-    """Ask until ``condition(browser)`` is true and return its value; ``what`` is for the message."""
+    """Ask until ``condition(browser)`` is true and return its value; ``what`` names it."""
     wait = WebDriverWait(browser, LIMIT, ignored_exceptions=[StaleElementReferenceException])
     return wait.until(condition, f"waited {LIMIT:.0f} s for {what}")
 
