@@ -17,9 +17,11 @@ def open_array(path: str, key: str | None = None, **options: object) -> Source:
     """Open a .npy or .npz file; ``key`` names the array where a file has several."""
     refuse_options("an array file", options)
     with reading(path, "read as an array", "write it again with numpy.save"):
+        # A .npy file is mapped, not read. Pickled objects could run code, so they are refused.
         stored: Any = np.load(path, mmap_mode="r", allow_pickle=False)
     if isinstance(stored, np.ndarray):
         return _source(path, "array", stored)
+    # A .npz file is an archive, whose members are read whole.
     with stored:
         chosen = _one_of(path, list(stored.files), key)
         return _source(path, "array", stored[chosen])
@@ -85,12 +87,14 @@ def write_array(
 
     A .npy file takes one picture into memory at a time, a .npz file all of them.
     """
+    # A generator: a picture is computed only when it is written.
     stored = (as_type(values, like.dtype) for values in pictures)
     if like.path.lower().endswith(".npz"):
         path = path.with_name(path.name + ".npz")
         np.savez_compressed(path, pictures=np.stack(list(stored)))
         return path
     path = path.with_name(path.name + ".npy")
+    # The first picture tells the shape and type of the file.
     first = next(stored)
     shape = (len(names), *first.shape)
     out: Any = np.lib.format.open_memmap(path, mode="w+", dtype=first.dtype, shape=shape)
@@ -108,6 +112,7 @@ def write_zarr(path: Path, names: tuple[str, ...], pictures: Iterable[Array], li
     out = _zarr().create_array(
         str(path),
         shape=(len(names), *first.shape),
+        # A picture can be read later without its neighbours.
         chunks=(1, *first.shape),
         dtype=first.dtype,
     )

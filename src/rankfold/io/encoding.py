@@ -43,6 +43,7 @@ def write_picture(path: str | Path, values: Array, dtype: npt.DTypeLike = np.uin
     ending = path.suffix.lower()
     missing = np.isnan(values).reshape(*values.shape[:2], -1)  # h x w x channels
     valid = np.asarray(~missing.any(axis=2))
+    # The encoders below expect the byte order of this machine.
     kind = np.dtype(dtype).newbyteorder("=")
     if values.ndim == 3 and values.shape[2] == 1:
         values = values[..., 0]
@@ -55,6 +56,7 @@ def write_picture(path: str | Path, values: Array, dtype: npt.DTypeLike = np.uin
             "use the format tiff"
         )
     if kind not in (np.dtype(np.uint8), np.dtype(np.uint16)):
+        # Neither Pillow nor the encoders below store this type.
         values = values * (255 / unit_of(kind))
         kind = np.dtype(np.uint8)
     _write_stored(path, ending, as_type(values, kind), valid)
@@ -68,6 +70,7 @@ def _write_stored(path: Path, ending: str, stored: Array, valid: Bools) -> None:
     elif ending in PNM:
         path.write_bytes(_pnm(stored))
     else:
+        # The upper eight of sixteen bits.
         eight_bits = (stored >> 8).astype(np.uint8) if is_deep else stored
         _write_8bit(path, eight_bits, valid, ending)
 
@@ -92,6 +95,7 @@ def _png16(stored: Array, valid: Bools) -> bytes:
     # Kinds of PNG: 0 is grey, 4 grey with alpha, 2 RGB, 6 RGB with alpha.
     kind = {1: 0, 2: 4, 3: 2, 4: 6}[channels]
     header = struct.pack(">IIBBBBB", width, height, 16, kind, 0, 0, 0)
+    # PNG has the high byte first.
     rows = planes.astype(">u2").reshape(height, -1).view(np.uint8)
     # Every row begins with the number of its filter; 0 is none.
     raw = np.column_stack([np.zeros(height, np.uint8), rows]).tobytes()

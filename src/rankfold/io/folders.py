@@ -21,6 +21,7 @@ def open_folder(path: str, **options: object) -> Source:
     folder = Path(path)
     if folder.is_dir():
         files = [file for file in folder.iterdir() if file.is_file()]
+        # Hidden files are those of the system, like ._a.png on some drives.
         files = [file for file in files if not file.name.startswith(".")]
         complaint = "has no pictures"
         remedy = f"put some there ({', '.join(ending[1:] for ending in ENDINGS)})"
@@ -90,7 +91,9 @@ def write_folder(
 ) -> Path:
     """Write one file a picture (h, w[, c]), named and stored like the one it came from."""
     path.mkdir(parents=True, exist_ok=True)
+    # A source of another length says nothing about single pictures, only about all.
     dtypes = like.dtypes if len(like.dtypes) == len(names) else (like.dtype,) * len(names)
+    # Without folders, unless two names would be the same.
     file_names = [Path(name).name for name in names]
     if len(set(file_names)) < len(names):
         file_names = [flat(name) for name in names]

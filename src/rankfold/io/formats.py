@@ -136,6 +136,7 @@ def open_pictures(
         raise InputError(
             f"{text} does not exist; give a folder, a pattern, a TIFF, a video or an array file"
         )
+    # A pattern that is no file itself is for the folders.
     chosen = FORMATS["pictures"]
     if place.exists():
         chosen = next(row for row in FORMATS.values() if row.matches(place))
@@ -177,6 +178,7 @@ def write_pictures(
         raise InputError(f"unknown format {chosen!r}; choose one of {', '.join(FORMATS)}")
     if chosen != "pictures" and len(set(like.dtypes)) > 1:
         # One file has one type, so pictures of several types are brought to one unit.
+        # like.dtype is the one type that holds all of them.
         top = unit_of(like.dtype)
         typed = zip(pictures, like.dtypes, strict=True)
         pictures = (values * (top / unit_of(dtype)) for values, dtype in typed)

@@ -93,6 +93,7 @@ def _read(path: Path) -> Picture:
         values = as_type(values, np.uint16)
     if image.mode not in ("LA", "RGBA"):
         return Picture(values)
+    # At least half opaque.
     valid = values[..., -1] >= 128
     colours = values[..., 0] if image.mode == "LA" else values[..., :3]
     return Picture(np.ascontiguousarray(colours), None if valid.all() else valid)
@@ -118,8 +119,10 @@ def _deep_colours(path: Path) -> int:
     These are PNG with colours or with alpha, and PPM. Pillow reads 16 bits of grey alone.
     """
     with path.open("rb") as file:
+        # Enough for the header of a PNG, and for one of a PPM with short comments.
         start = file.read(512)
     if start.startswith(PNG_MAGIC) and len(start) >= 26:
+        # The magic, length and name of IHDR take 16 bytes, width and height 8 more.
         bits = start[24]
         kind = start[25]
         # Kinds of PNG: 2 is RGB, 4 is grey with alpha, 6 is RGB with alpha.
@@ -138,6 +141,7 @@ def _read_deep(path: Path, colours: int) -> Picture:
 
     with iio.imopen(path, "r", plugin="pyav") as file:
         values = np.asarray(file.read(index=0, format="rgba64le"))  # h x w x 4
+    # At least half opaque; pictures without alpha are decoded as opaque.
     valid = values[..., 3] >= 2**15
     seen = values[..., :3] if colours == 3 else values[..., 0]
     return Picture(np.ascontiguousarray(seen), None if valid.all() else valid)

@@ -44,6 +44,7 @@ class Picture:
             return self
         count = self.values.shape[2]
         weights = LUMINANCE if count == 3 else np.full(count, 1 / count)
+        # h x w, in floats
         mean = self.values @ weights
         return Picture(as_type(mean, self.values.dtype), self.mask)
 
@@ -106,6 +107,7 @@ class Source:
 
         This reads every picture once to find out.
         """
+        # One entry a picture: whether it could be read.
         good = [not isinstance(item, FormatError) for item in self.iterate()]
         if not any(good):
             raise FormatError(
@@ -134,6 +136,7 @@ class Source:
 
     def check_one_kind(self) -> None:
         """Refuse a mixture of grey and colour, naming one picture of each."""
+        # The last name of each kind: () for grey, (c,) for colour.
         kinds = {shape[2:]: name for name, shape in zip(self.names, self.shapes, strict=True)}
         if len(kinds) > 1:
             first, second = list(kinds.values())[:2]
@@ -167,6 +170,7 @@ class Source:
         parts = []
         for name, picture in zip(self.names, self.pictures(), strict=True):
             masks = None if picture.mask is None else [picture.mask]
+            # Reduced at once, so that only one picture is in memory at full size.
             one = Stack.of([picture.values], masks, [name], dtype)
             parts.append(one.reduced(reduction))
             watch()
@@ -219,7 +223,9 @@ def or_error(
 
 def natural(name: str) -> list[tuple[int, int, str]]:
     """Return a sort key that puts frame2 before frame10."""
+    # Digits and what lies between them: frame10.png is frame, 10, .png.
     parts = re.split(r"([0-9]+)", name.lower())
+    # Numbers come before words; within each kind the value decides.
     key = [(0, int(part), "") if part.isdecimal() else (1, 0, part) for part in parts]
     # The name itself decides between img1 and img01, which are equal up to here.
     return [*key, (2, 0, name)]

@@ -63,6 +63,7 @@ def read_tiff(path: Path) -> Picture:
         page = file.pages.first
         values = page.asarray()
         if page.planarconfig == SEPARATE_PLANES and values.ndim == 3:
+            # c x h x w
             values = np.moveaxis(values, 0, -1)
         return _upright(plain(values, page), _orientation(page))
 
@@ -86,6 +87,7 @@ def plain(values: Array, page: Any) -> Picture:
     mask = None
     if has_alpha(page) and values.ndim == 3:
         transparency = values[..., -1]
+        # At least half opaque.
         valid = transparency >= unit_of(transparency.dtype) / 2
         mask = None if valid.all() else valid
         values = values[..., :-1]
@@ -98,12 +100,14 @@ def _brightness(values: Array, page: Any) -> Array:
     """Look up palettes, convert CMYK and invert where white is zero; (h, w[, samples])."""
     if page.photometric == PALETTE and page.colormap is not None and values.ndim == 2:
         colours = np.asarray(page.colormap)[:, values]  # 3 x h x w, 16 bits
+        # Palettes have 16 bits a colour; those of the pictures have 8.
         return (colours >> 8).astype(np.uint8).transpose(1, 2, 0)
     if page.photometric == CMYK and values.ndim == 3 and values.shape[2] == 4:
         white = float(np.iinfo(values.dtype).max)
-        without_black = white - values[..., :3]
-        light = (white - values[..., 3:]) / white
-        return as_type(without_black * light, values.dtype)
+        # Each ink takes its share of the light away: cyan that of red, black that of all.
+        past_colours = white - values[..., :3]
+        past_black = (white - values[..., 3:]) / white
+        return as_type(past_colours * past_black, values.dtype)
     if page.photometric == WHITE_IS_ZERO and np.issubdtype(values.dtype, np.unsignedinteger):
         return np.asarray(np.iinfo(values.dtype).max - values)
     return values
@@ -134,6 +138,7 @@ def _check_single(path: Path, file: Any) -> None:
     check_size(path, page.imagewidth, page.imagelength)
     series = file.series[0]
     sizes = zip(series.shape, series.axes, strict=True)
+    # The product over no axes is one page.
     pages = int(np.prod([size for size, axis in sizes if axis not in PICTURE_AXES], dtype=int))
     if pages > 1:
         raise FormatError(

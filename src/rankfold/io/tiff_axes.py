@@ -62,4 +62,5 @@ def colours_last(page: Array, axes: str, fixed: dict[str, int]) -> Array:
             axes = axes[:k] + axes[k + 1 :]
     colours = [k for k, axis in enumerate(axes) if axis in COLOUR_AXES]
     page = page.transpose([axes.index("Y"), axes.index("X"), *colours])
+    # A file with channels of several samples has two axes of colours; they become one.
     return page.reshape(*page.shape[:2], -1) if page.ndim > 3 else page

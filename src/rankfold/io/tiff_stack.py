@@ -56,6 +56,7 @@ class _Series:
         if self.has_one_header:
             return np.asarray(tifffile.memmap(self.path, series=0, mode="r")[place])
         lengths = [self.lengths[axis] for axis in where]
+        # Pages are stored with the last axis running fastest.
         number = int(np.ravel_multi_index(place, lengths)) if place else 0
         page = file.series[0].pages[number]
         if page is None:
@@ -96,6 +97,7 @@ class _Pictures:
         """Read one picture, or say which page is bad."""
         with reading(f"page {index} of {self.series.path}", "read", "write the stack again"):
             values = self._values(file, index)
+            # One channel is grey.
             if values.ndim == 3 and values.shape[2] == 1:
                 values = values[..., 0]
             if self.series.is_plain:
@@ -109,10 +111,12 @@ class _Pictures:
     def _values(self, file: Any, index: int) -> Array:
         """Read the samples (h, w[, c]) of one picture, whose colours may have their own pages."""
         series = self.series
+        # A place along each axis that counts pages: fixed, counted by index, or 0.
         where = dict.fromkeys(series.page_counting_axes, 0)
         where |= {axis: place for axis, place in self.fixed.items() if axis in where}
         if self.along in where:
             where[self.along] = index
+        # Colours in pages of their own are read one after the other.
         apart = self._free_colours(series.page_counting_axes)
         planes = []
         for place in np.ndindex(*(series.lengths[axis] for axis in apart)):
@@ -138,6 +142,7 @@ def open_tiff(path: str, select: tuple[str, ...] = (), **options: object) -> Sou
     count = len(pictures)
 
     def iterate() -> Iterator[Picture | FormatError]:
+        # Opened once for all pictures.
         with tifffile.TiffFile(path) as file:
             for index in range(count):
                 yield or_error(pictures.read, file, index)
@@ -161,6 +166,7 @@ def _look(path: str) -> _Series:
     with reading(path, "read as TIFF", "replace it"), tifffile.TiffFile(path) as file:
         series = file.series[0]
         keyframe = series.keyframe
+        # The keyframe is the page whose layout the others share.
         leading = len(series.shape) - keyframe.ndim
         pages = int(np.prod(series.shape[:leading], dtype=int))
         name = Path(path).name
@@ -203,6 +209,7 @@ def write_tiff(path: Path, names: tuple[str, ...], pictures: Iterable[Array], li
     if in_planes:
         shape = (first.shape[2], *first.shape[:2])
         axes = "TCYX"
+    # T for the pictures: most programs show an axis of time as a film.
     metadata: dict[str, Any] = {"axes": axes}
     if is_ome:
         metadata["Name"] = path.name

@@ -59,6 +59,7 @@ def open_video(path: str, frames: str | None = None, stride: int = 1, **options:
             for frame in islice(container.decode(video=0), first, chosen[-1] + 1, stride):
                 yield Picture(frame.to_ndarray(format=pixels))
 
+    # One picture is decoded for its shape.
     first_picture = next(decode())
     assert isinstance(first_picture, Picture)
     count = len(chosen)
@@ -111,6 +112,7 @@ def _range(text: str | None) -> tuple[int, int]:
         last = int(end or NO_END)
     except ValueError as error:
         raise InputError(f"frames {text} is not a range; write it as 100:300") from error
+    # Also refuses a negative number, which int() takes.
     if not 0 <= first < last:
         raise InputError(f"frames {text} is not a range; the first must be below the last")
     return first, last
@@ -123,14 +125,17 @@ def write_video(
     import av
 
     ending = Path(like.path).suffix.lower()
+    # Many colours do not fit into a GIF, so it comes back as mp4.
     if ending not in ENDINGS or ending == ".gif":
         ending = ".mp4"
     path = path.with_name(path.name + ending)
+    # Containers store the rate as a fraction; 1001 allows for 30000/1001.
     rate = Fraction(like.rate or USUAL_RATE).limit_denominator(1001)
     with av.open(str(path), "w") as container:
         stream: Any = None
         for _, values in zip(names, pictures, strict=True):
             frame = _eight_bits(values, like.dtype)
+            # The size of the stream is that of the first picture.
             if stream is None:
                 codec = CODECS.get(ending, OTHER_CODEC)
                 stream = container.add_stream(codec, rate=rate)
@@ -159,6 +164,7 @@ def _eight_bits(values: Array, dtype: npt.DTypeLike) -> Array:
     if picture.ndim == 3 and picture.shape[2] >= 3:
         colours = picture[..., :3]
     else:
+        # Grey and two channels are shown as the grey of the first.
         grey = np.atleast_3d(picture)[..., :1]
         colours = np.dstack([grey] * 3)
     # The codecs insist on even sides.

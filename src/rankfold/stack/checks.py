@@ -20,6 +20,7 @@ CONSTANT = 1e-9
 def arrays_of(images: npt.NDArray[Any] | Sequence[npt.ArrayLike]) -> list[npt.NDArray[Any]]:
     """Return what the caller gave as a list of arrays, at least one."""
     try:
+        # Iterating splits one array (n, h, w[, c]) into its n pictures.
         arrays = [np.asarray(image) for image in images]
     except TypeError as error:
         raise InputError(
@@ -48,6 +49,7 @@ def check_batch(
     """Refuse n arrays that are no pictures, or not of one kind, or not as many as the masks."""
     for array, label in zip(arrays, labels, strict=True):
         check_picture(array, label)
+    # shape[2:] is () for grey and (c,) for colour.
     if len({array.shape[2:] for array in arrays}) > 1:
         raise InputError("grey and colour images are mixed; convert all of them to one kind")
     if masks is not None and len(masks) != len(arrays):
@@ -83,6 +85,7 @@ def checked_mask(mask: npt.ArrayLike, shape: tuple[int, ...], name: str) -> Bool
 
 def check_varies(pixels: npt.NDArray[Any], name: str) -> None:
     """Refuse the valid pixels (k,) or (k, c) of a picture where all of them are the same."""
+    # Channels are looked at one by one: a picture in one flat colour is constant too.
     low = pixels.min(axis=0)
     high = pixels.max(axis=0)
     largest = max(-low.min(), high.max())

@@ -41,12 +41,14 @@ class Frame:
     @property
     def grid(self) -> Floats:
         """Pixel centres (m, 2) as (x, y), row by row."""
+        # The order of the columns of D: along a row first, as numpy.ravel does it.
         y, x = np.mgrid[: self.height, : self.width]
         return np.stack([x.ravel(), y.ravel()], axis=1).astype(np.float64)
 
     @property
     def centre(self) -> Floats:
         """The middle (2,) as (x, y); between two pixels where a side is even."""
+        # Pixel centres run from 0 to width - 1, so the middle is half of that.
         return np.array([self.width - 1, self.height - 1]) / 2
 
     @property

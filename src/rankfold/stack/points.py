@@ -34,6 +34,7 @@ class Points:
         sources = np.asarray(self.sources, dtype=np.float64)
         _check_shapes(canonical, sources)
         _check_values(canonical, sources)
+        # A frozen dataclass lets its own fields be set in this way only.
         object.__setattr__(self, "canonical", canonical)
         object.__setattr__(self, "sources", sources)
 
@@ -54,7 +55,9 @@ class Points:
         (n, 3, 3) array
         """
         ladder = [FAMILIES[name] for name in LADDER]
+        # Translations and rotations are not on the ladder; they stop at its first rung.
         richest = ladder.index(family) if family in ladder else 0
+        # Of the allowed families, those that this many points determine.
         fixed = [f for f in ladder[: richest + 1] if f.min_points <= len(self.canonical)]
         chosen = fixed[-1]
         return np.stack([chosen.fit(self.canonical, source) for source in self.sources])

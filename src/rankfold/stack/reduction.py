@@ -23,6 +23,7 @@ def all_coarser(
     reduced_masks = []
     for source, name in zip(sources, names, strict=True):
         height, width = source.shape[:2]
+        # What is left must still be a picture.
         if min(height, width) < SMALLEST_SIDE * factor:
             raise InputError(f"{name} is {height}x{width}, too small to be reduced by {factor}")
     for source, mask, name in zip(sources, masks, names, strict=True):
@@ -46,10 +47,13 @@ def coarser(source: npt.NDArray[Any], mask: Bools, factor: int) -> tuple[npt.NDA
     valid : (h // factor, w // factor) array
         True for squares of which at least half the pixels are valid.
     """
+    # Nearly always; saves counting.
     if mask.all():
         values = _squares(source, factor).mean(axis=(1, 3), dtype=source.dtype)
         return values, np.ones(values.shape[:2], dtype=bool)
+    # Valid pixels of each square, (h // factor) x (w // factor).
     count = _squares(mask, factor).sum(axis=(1, 3))
+    # NaN at a missing pixel would spoil the sum of its square.
     seen = np.where(_like(mask, source), source, 0)
     total = _squares(seen, factor).sum(axis=(1, 3), dtype=source.dtype)
     # A square without valid pixels has the total 0; dividing it by 1 keeps it finite.

@@ -25,6 +25,7 @@ def units_of(arrays: list[npt.NDArray[Any]]) -> Floats:
 
     All floats get the same unit, so that a picture that is twice as bright stays so.
     """
+    # Truth values are no floats here: their unit is 1 unless floats beside them have another.
     floats = [array for array in arrays if np.issubdtype(array.dtype, np.floating)]
     common = max((power_of_two(array) for array in floats), default=1.0)
     is_integer = are_integers(arrays)
@@ -51,6 +52,7 @@ def power_of_two(array: npt.NDArray[Any]) -> float:
     float
         1.0 where the largest magnitude is zero or lies between 2**-20 and 2**20.
     """
+    # The two extremes need no copy of the array, as numpy.abs would. NaN makes them NaN.
     largest = float(max(-array.min(initial=0.0), array.max(initial=0.0)))
     if not np.isfinite(largest):
         finite = array[np.isfinite(array)]
@@ -68,6 +70,7 @@ def scaled(
     dtype: npt.DTypeLike,
 ) -> tuple[npt.NDArray[Any], Bools]:
     """Divide a picture (h, w[, c]) by its unit and find its valid pixels (h, w)."""
+    # A float64 unit makes the quotient float64, whatever the type of the picture.
     values = (array / unit).astype(dtype, copy=False)
     if np.isinf(values).any():
         raise InputError(f"{name} contains infinity; write NaN where a pixel is missing")
@@ -89,10 +92,12 @@ def in_one_unit(
     sources: list[npt.NDArray[Any]], units: Floats, chosen: Bools
 ) -> tuple[list[npt.NDArray[Any]], Floats]:
     """Bring the ``chosen`` (n,) of n scaled pictures to the largest of their units (n,)."""
+    # The caller's list and units are not written to.
     sources = list(sources)
     units = units.copy()
     common = units[chosen].max(initial=0.0)
     for k in np.flatnonzero(chosen & (units != common)):
+        # A quotient of powers of two: nothing is rounded.
         factor = units[k] / common
         sources[k] = sources[k] * sources[k].dtype.type(factor)
         units[k] = common

@@ -88,6 +88,7 @@ class Stack:
         arrays = arrays_of(images)
         labels = labels_of(names, len(arrays))
         check_batch(arrays, labels, masks)
+        # From here on every picture has an entry, None where it has no mask.
         given_masks = [None] * len(arrays) if masks is None else list(masks)
         units = units_of(arrays)
         pairs = [
@@ -105,6 +106,7 @@ class Stack:
         dtype: npt.DTypeLike,
     ) -> Stack:
         """Return this stack with further masks, other names or another type."""
+        # The sources are floats by now, so what they came as is taken from this stack.
         names = self.names if names is None else names
         again = Stack.of(self.sources, masks, names, dtype)
         both = zip(again.masks, self.masks, strict=True)
@@ -113,6 +115,7 @@ class Stack:
             sources=again.sources,
             masks=tuple(new & own for new, own in both),
             names=again.names,
+            # Scaled twice: the units multiply.
             units=self.units * again.units,
         )
 
@@ -226,12 +229,14 @@ class Stack:
 
         The range of floats is taken over the valid pixels of all pictures.
         """
+        # Integers were divided by the top of their type, whether they reach it or not.
         if self.came_as_integers.any():
             return 1.0
         pictures = zip(self.sources, self.masks, strict=True)
         seen = [valid_pixels(source, mask) for source, mask in pictures]
         low = min(float(values.min()) for values in seen)
         high = max(float(values.max()) for values in seen)
+        # A batch of one single value has a tiny range rather than none.
         return max(high - low, float(np.finfo(np.float64).tiny))
 
     def luminance(self) -> Stack:
@@ -272,6 +277,7 @@ class Stack:
         (n, 3, 3) array
             Transforms from the frame to each source.
         """
+        # Read from the right: the frame's centre to the origin, zoom, on to the source's centre.
         scale = np.diag([zoom, zoom, 1.0])
         centres = [np.array([s.shape[1] - 1, s.shape[0] - 1]) / 2 for s in self.sources]
         return np.stack([shift(centre) @ scale @ shift(-frame.centre) for centre in centres])
