@@ -177,12 +177,7 @@ class Alignment(_Saved):
             if isinstance(image, Stack)
             else Stack.of([image], None if mask is None else [mask])
         )
-        one = Stack(
-            (stack.sources[which],),
-            (stack.masks[which],),
-            (stack.names[which],),
-            stack.units[which : which + 1],
-        )
+        one = stack.only(which)
         frame = Frame(*(round(size * scale) for size in self.frame.shape))
         to_source = rescaling(
             (np.array(one.sources[0].shape[:2]) / self.source_shapes[index])[::-1]

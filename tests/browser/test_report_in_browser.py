@@ -1,12 +1,16 @@
 """The report in a real browser, from disk, with the network blocked."""
 
+import io
 import shutil
-import time
 
 import numpy as np
 import pytest
+from PIL import Image
+from selenium import webdriver
+from selenium.webdriver.common.keys import Keys
 
 import rankfold as rf
+from browser.waiting import decode, open_page, settle, start, until
 from rankfold import runs, storage
 from rankfold.datasets import rendered_heads
 from rankfold.report import write_report
@@ -19,6 +23,7 @@ FLAGS = [
     "--headless",
     "--no-sandbox",
     "--disable-gpu",
+    "--disable-dev-shm-usage",
     "--disable-quic",
     "--no-first-run",
     "--disable-background-networking",
@@ -55,14 +60,12 @@ def page(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def browser():
-    from selenium import webdriver
-
     options = webdriver.ChromeOptions()
     options.binary_location = CHROMIUM
     for flag in FLAGS:
         options.add_argument(flag)
     options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
-    driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(DRIVER))
+    driver = start(options, DRIVER)
     driver.execute_cdp_cmd("Network.enable", {})
     driver.execute_cdp_cmd(
         "Network.emulateNetworkConditions",
@@ -83,7 +86,7 @@ def opened(browser, page, request):
     }
     browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
     browser.get_log("performance")
-    browser.get(page[0].as_uri())
+    open_page(browser, page[0].as_uri())
     yield browser
     assert browser.get_log("browser") == []
     asked = [
@@ -110,9 +113,20 @@ def names(browser):
 
 
 def press(browser, *keys):
-    from selenium.webdriver import ActionChains
+    webdriver.ActionChains(browser).send_keys(*keys).perform()
 
-    ActionChains(browser).send_keys(*keys).perform()
+
+def until_open(browser, is_open=True):
+    """Wait for the dialog to be on the screen, or to be gone."""
+    state = "open" if is_open else "closed"
+    until(
+        browser, lambda b: one(b, "dialog").is_displayed() == is_open, f"the dialog to be {state}"
+    )
+
+
+def until_named(browser, name):
+    """Wait for the dialog to show the picture ``name``."""
+    until(browser, lambda b: one(b, "#large-name").text == name, f"the picture {name!r}")
 
 
 def test_numbers_first_nothing_wider_than_the_screen_names_escaped(opened, page):
@@ -137,71 +151,84 @@ def test_worst_first_and_sorting(opened, page):
         "const s = arguments[0]; s.value = 'index'; s.dispatchEvent(new Event('change'))",
         one(opened, "#sort"),
     )
-    assert names(opened) == list(page[1].names)
+    until(opened, lambda b: names(b) == list(page[1].names), "the order of the files")
 
 
 def test_a_picture_opens_slides_and_shows_its_frame(opened):
-    from selenium.webdriver.common.keys import Keys
-
     assert not one(opened, "dialog").is_displayed()
-    cards(opened)[0].click()
-    assert one(opened, "dialog").is_displayed()
+    first = cards(opened)[0]
+    settle(opened, first)
+    first.click()
+    until_open(opened)
     before = one(opened, "#over").value_of_css_property("clip-path")
     slider = one(opened, "#slider")
+    settle(opened, slider)
     slider.send_keys(Keys.ARROW_RIGHT * 10)
-    assert slider.get_attribute("value") == "60"
-    assert one(opened, "#over").value_of_css_property("clip-path") != before
+    until(opened, lambda _: slider.get_attribute("value") == "60", "the slider to stand at 60")
+    until(
+        opened,
+        lambda b: one(b, "#over").value_of_css_property("clip-path") != before,
+        "the picture to follow the slider",
+    )
     corners = one(opened, "#outline").get_attribute("points").split()
     assert len(corners) == 4
     assert all(-0.5 < float(v) < 1.5 for corner in corners for v in corner.split(","))
     tile = one(opened, "#under").value_of_css_property("background-image")
     assert tile.startswith('url("blob:')
-    one(opened, "#close").click()
-    assert not one(opened, "dialog").is_displayed()
+    close = one(opened, "#close")
+    settle(opened, close)
+    close.click()
+    until_open(opened, False)
 
 
 def test_the_keyboard_is_enough(opened):
-    from selenium.webdriver.common.keys import Keys
-
-    opened.execute_script("arguments[0].focus()", cards(opened)[2])
+    order = names(opened)
+    third = cards(opened)[2]
+    settle(opened, third)
+    opened.execute_script("arguments[0].focus()", third)
     press(opened, Keys.ENTER)
-    assert one(opened, "dialog").is_displayed()
-    first = one(opened, "#large-name").text
+    until_open(opened)
+    until_named(opened, order[2])
     press(opened, Keys.ARROW_RIGHT)
-    assert one(opened, "#large-name").text != first
+    until_named(opened, order[3])
     press(opened, Keys.ARROW_LEFT)
-    assert one(opened, "#large-name").text == first
+    until_named(opened, order[2])
     for _ in range(12):  # past the last one and back
         press(opened, Keys.ARROW_RIGHT)
-    last = one(opened, "#large-name").text
+    until_named(opened, order[-1])
     press(opened, Keys.ARROW_LEFT)
-    assert one(opened, "#large-name").text != last
+    until_named(opened, order[-2])
     press(opened, Keys.ESCAPE)
-    time.sleep(0.2)
-    assert not one(opened, "dialog").is_displayed()
-    assert opened.execute_script("return document.activeElement.className").startswith("card")
+    until_open(opened, False)
+    until(
+        opened,
+        lambda b: b.execute_script("return document.activeElement.className").startswith("card"),
+        "the focus to be back on a card",
+    )
 
 
 def test_pictures_are_really_drawn(opened):
     """A screenshot of one card has the contrast of a face, not of an empty box."""
-    import io
+    card = cards(opened)[-1]
+    settle(opened, card)
+    decode(opened, card)
 
-    from PIL import Image
+    def contrast(_):
+        shot = Image.open(io.BytesIO(card.screenshot_as_png)).convert("L")
+        return np.asarray(shot, dtype=float)[10:80, 10:80].std()
 
-    shot = np.asarray(
-        Image.open(io.BytesIO(cards(opened)[-1].screenshot_as_png)).convert("L"), dtype=float
-    )
-    assert shot[10:80, 10:80].std() > 20
+    until(opened, lambda b: contrast(b) > 20, "a face on the last card")
 
 
 def test_dark_takes_the_page_and_the_plots_along(opened):
-    dark = [{"name": "prefers-color-scheme", "value": "dark"}]
-    opened.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": dark})
-    paper = one(opened, "body").value_of_css_property("background-color")
-    ink = one(opened, ".plots svg text").value_of_css_property("fill")
-    opened.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
-
-    def brightness(text):
+    def brightness(selector, style):
+        text = one(opened, selector).value_of_css_property(style)
         return sum(float(v) for v in text[text.index("(") + 1 : -1].split(",")[:3])
 
-    assert brightness(paper) < 150 < 500 < brightness(ink)
+    dark = [{"name": "prefers-color-scheme", "value": "dark"}]
+    opened.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": dark})
+    try:
+        until(opened, lambda _: brightness("body", "background-color") < 150, "dark paper")
+        until(opened, lambda _: brightness(".plots svg text", "fill") > 500, "bright ink")
+    finally:
+        opened.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})

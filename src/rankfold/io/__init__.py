@@ -1,7 +1,8 @@
-"""Reading and writing: pictures, TIFF stacks, video, arrays, zarr, and run folders."""
+"""Reading and writing: pictures, TIFF stacks, video, arrays and zarr."""
 
+from rankfold.io.encoding import write_picture
 from rankfold.io.formats import FORMATS, open_pictures, write_pictures
-from rankfold.io.pictures import read_picture, write_picture
+from rankfold.io.pictures import read_picture
 from rankfold.io.source import Picture, Source
 
 __all__ = [

@@ -1,4 +1,4 @@
-"""Folders and globs of pictures."""
+"""Folders of pictures, and patterns like ``photos/*.jpg``."""
 
 from __future__ import annotations
 
@@ -10,80 +10,103 @@ from typing import Any
 import numpy as np
 
 from rankfold.errors import FormatError, InputError
-from rankfold.io.pictures import ENDINGS, load_picture, picture_header, write_picture
+from rankfold.io.encoding import write_picture
+from rankfold.io.pictures import ENDINGS, load_picture, picture_header
 from rankfold.io.source import Array, Picture, Source, natural, or_error, refuse_options
 
 
 def open_folder(path: str, **options: object) -> Source:
-    """Pictures of a folder, or those that a pattern like ``photos/*.jpg`` names, in natural order."""
+    """Open the pictures of a folder, or those that a pattern names, in natural order."""
     refuse_options("a folder of pictures", options)
     folder = Path(path)
     if folder.is_dir():
-        files = [
-            file for file in folder.iterdir() if file.is_file() and not file.name.startswith(".")
-        ]
-        what, remedy = "has no pictures", f"put some there ({', '.join(e[1:] for e in ENDINGS)})"
+        files = [file for file in folder.iterdir() if file.is_file()]
+        # Hidden files are those of the system, like ._a.png on some drives.
+        files = [file for file in files if not file.name.startswith(".")]
+        complaint = "has no pictures"
+        remedy = f"put some there ({', '.join(ending[1:] for ending in ENDINGS)})"
     else:
+        # A file that exists is meant as it is written, also where its name has brackets.
         pattern = glob.escape(path) if folder.exists() else path
-        files = [Path(name) for name in glob.glob(pattern, recursive=True) if Path(name).is_file()]  # noqa: PTH207 (may be absolute)
-        what, remedy = "names no pictures", "check the pattern and the folder"
+        # Path.glob takes no absolute patterns.
+        found = glob.glob(pattern, recursive=True)  # noqa: PTH207
+        files = [Path(name) for name in found if Path(name).is_file()]
+        complaint = "names no pictures"
+        remedy = "check the pattern and the folder"
     files.sort(key=lambda file: natural(str(file)))
     wanted = [file for file in files if file.suffix.lower() in ENDINGS]
     left_out = tuple(file.name for file in files if file.suffix.lower() not in ENDINGS)
     if not wanted:
         others = f" (it has {len(left_out)} other files)" if left_out else ""
-        raise InputError(f"{path} {what}{others}; {remedy}")
+        raise InputError(f"{path} {complaint}{others}; {remedy}")
     return _source(path, wanted, left_out)
 
 
 def _source(path: str, files: list[Path], left_out: tuple[str, ...]) -> Source:
-    """Look at the headers; a bad one keeps its place until the pictures are read."""
-    headers: list[tuple[tuple[int, ...], np.dtype[Any]] | None] = []
-    for file in files:
-        try:
-            headers.append(picture_header(file))
-        except FormatError:
-            headers.append(None)
+    """Look at the headers; a bad file keeps its place until the pictures are read."""
+    headers = [_header_or_none(file) for file in files]
     known = [header for header in headers if header is not None]
     if not known:
-        load_picture(files[0])  # says what is wrong with it
+        # Reading the first file raises an error that says what is wrong with it.
+        load_picture(files[0])
         raise FormatError(
             f"none of the {len(files)} files in {path} can be read as a picture; check them"
         )
-    shapes = tuple(known[0][0] if header is None else header[0] for header in headers)
-    kinds = tuple(known[0][1] if header is None else header[1] for header in headers)
+    # A bad file counts as one more picture like the first good one.
+    complete = [known[0] if header is None else header for header in headers]
 
     def iterate() -> Iterator[Picture | FormatError]:
         for file in files:
-            yield or_error(lambda: load_picture(file))  # noqa: B023 (called at once)
+            yield or_error(load_picture, file)
 
-    return Source(path, "pictures", _names(files), shapes, kinds, iterate, left_out=left_out)
+    return Source(
+        path=path,
+        format="pictures",
+        names=_names(files),
+        shapes=tuple(shape for shape, _ in complete),
+        dtypes=tuple(dtype for _, dtype in complete),
+        iterate=iterate,
+        left_out=left_out,
+    )
+
+
+def _header_or_none(file: Path) -> tuple[tuple[int, ...], np.dtype[Any]] | None:
+    """Return shape and type of a picture, or None where the file cannot be read."""
+    try:
+        return picture_header(file)
+    except FormatError:
+        return None
 
 
 def _names(files: list[Path]) -> tuple[str, ...]:
-    """File names; with their folder where two are the same."""
-    names = [file.name for file in files]
-    return tuple(names) if len(set(names)) == len(names) else tuple(str(file) for file in files)
+    """Return the names of the files, with their folders where two files have the same name."""
+    names = tuple(file.name for file in files)
+    if len(set(names)) == len(names):
+        return names
+    return tuple(str(file) for file in files)
 
 
 def write_folder(
     path: Path, names: tuple[str, ...], pictures: Iterable[Array], like: Source
 ) -> Path:
-    """One file a picture, named and stored like the one it came from."""
+    """Write one file a picture (h, w[, c]), named and stored like the one it came from."""
     path.mkdir(parents=True, exist_ok=True)
+    # A source of another length says nothing about single pictures, only about all.
     dtypes = like.dtypes if len(like.dtypes) == len(names) else (like.dtype,) * len(names)
-    for name, values, dtype in zip(names, pictures, dtypes, strict=True):
-        file = (
-            path / Path(name).name
-            if len({Path(n).name for n in names}) == len(names)
-            else path / flat(name)
-        )
+    # Without folders, unless two names would be the same.
+    file_names = [Path(name).name for name in names]
+    if len(set(file_names)) < len(names):
+        file_names = [flat(name) for name in names]
+    for file_name, values, dtype in zip(file_names, pictures, dtypes, strict=True):
+        file = path / file_name
         if file.suffix.lower() not in ENDINGS:
-            file = file.with_name(f"{file.name}.{'tif' if dtype.kind == 'f' else 'png'}")
+            # PNG holds no floats.
+            ending = "tif" if dtype.kind == "f" else "png"
+            file = file.with_name(f"{file.name}.{ending}")
         write_picture(file, values, dtype)
     return path
 
 
 def flat(name: str) -> str:
-    """A path as one file name."""
+    """Return a path as one file name: ``a/b.png`` becomes ``a_b.png``."""
     return "_".join(part for part in Path(name).parts if part not in ("/", "..", "."))

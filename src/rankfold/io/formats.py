@@ -10,14 +10,28 @@ from rankfold.errors import InputError
 from rankfold.io.arrays import open_array, open_zarr, write_array, write_zarr
 from rankfold.io.folders import open_folder, write_folder
 from rankfold.io.source import Array, Source, unit_of
-from rankfold.io.tiff import open_tiff, write_tiff
+from rankfold.io.tiff_stack import open_tiff, write_tiff
 from rankfold.io.video import ENDINGS as VIDEO
 from rankfold.io.video import open_video, write_video
 
 
 @dataclass(frozen=True)
 class Format:
-    """A row of FORMATS."""
+    """A row of FORMATS.
+
+    Parameters
+    ----------
+    name : str
+        The key of the row.
+    summary : str
+        What it is, for help and tables.
+    matches : function of a Path
+        Whether this row reads that file or folder.
+    open : function of a path and options
+        Looks at the pictures without reading them.
+    write : function of a path, names, pictures and a Source
+        Writes pictures the way the Source was stored, and returns where.
+    """
 
     name: str
     summary: str
@@ -27,30 +41,57 @@ class Format:
 
 
 def _ends(*endings: str) -> Callable[[Path], bool]:
+    """Return a test for files whose names end in one of ``endings``."""
     return lambda path: path.is_file() and path.name.lower().endswith(endings)
 
 
 def _is_zarr(path: Path) -> bool:
-    return path.suffix == ".zarr" or any(
-        (path / name).is_file() for name in ("zarr.json", ".zarray", ".zgroup")
-    )
+    """Tell whether a folder was made by zarr, of version 2 or 3."""
+    if path.suffix == ".zarr":
+        return True
+    return any((path / name).is_file() for name in ("zarr.json", ".zarray", ".zgroup"))
 
 
-# The first row that matches a path opens it; a folder of pictures, or a pattern, is what is left.
-FORMATS: dict[str, Format] = {
-    row.name: row
-    for row in (
-        Format("zarr", "a zarr array, or one of a group", _is_zarr, open_zarr, write_zarr),
-        Format("tiff", "a multi-page or OME TIFF", _ends(".tif", ".tiff"), open_tiff, write_tiff),
-        Format(
-            "video", "mp4, avi, mov, mkv, webm, gif, ...", _ends(*VIDEO), open_video, write_video
-        ),
-        Format("array", "a .npy or .npz file", _ends(".npy", ".npz"), open_array, write_array),
-        Format(
-            "pictures", "a folder or pattern of pictures", lambda _: True, open_folder, write_folder
-        ),
-    )
-}
+# The first row that matches a path opens it.
+# What no other row matches is taken for a folder or a pattern, so that row stands last.
+_ROWS = (
+    Format(
+        name="zarr",
+        summary="a zarr array, or one of a group",
+        matches=_is_zarr,
+        open=open_zarr,
+        write=write_zarr,
+    ),
+    Format(
+        name="tiff",
+        summary="a multi-page or OME TIFF",
+        matches=_ends(".tif", ".tiff"),
+        open=open_tiff,
+        write=write_tiff,
+    ),
+    Format(
+        name="video",
+        summary="mp4, avi, mov, mkv, webm, gif, ...",
+        matches=_ends(*VIDEO),
+        open=open_video,
+        write=write_video,
+    ),
+    Format(
+        name="array",
+        summary="a .npy or .npz file",
+        matches=_ends(".npy", ".npz"),
+        open=open_array,
+        write=write_array,
+    ),
+    Format(
+        name="pictures",
+        summary="a folder or pattern of pictures",
+        matches=lambda _: True,
+        open=open_folder,
+        write=write_folder,
+    ),
+)
+FORMATS: dict[str, Format] = {row.name: row for row in _ROWS}
 
 
 def open_pictures(
@@ -66,32 +107,43 @@ def open_pictures(
     Parameters
     ----------
     path : str or Path
-        A folder, a pattern like ``photos/*.jpg``, a multi-page TIFF, a video, a .npy or .npz file, a zarr folder.
-    frames, stride
-        For a video: "100:300", and every so many of them.
-    select
+        A folder, a pattern like ``photos/*.jpg``, a multi-page TIFF, a video, a .npy or .npz
+        file, or a zarr folder.
+    frames : str, optional
+        For a video: which pictures, as in "100:300"; the last one is excluded.
+    stride : int
+        For a video: take every so many of them.
+    select : tuple of str
         For a TIFF with named axes: ("C=0", "Z=3").
-    key
+    key : str, optional
         For .npz files and zarr groups: the name of the array.
 
     Returns
     -------
     Source
+
+    Raises
+    ------
+    InputError
+        There is nothing at ``path``, or an option has no meaning for what is there.
+    FormatError
+        The file cannot be read.
     """
-    text, place = str(path), Path(path)
-    if not any(sign in text for sign in "*?[") and not place.exists():
+    text = str(path)
+    place = Path(path)
+    is_pattern = any(sign in text for sign in "*?[")
+    if not is_pattern and not place.exists():
         raise InputError(
             f"{text} does not exist; give a folder, a pattern, a TIFF, a video or an array file"
         )
-    chosen = (
-        next(row for row in FORMATS.values() if row.matches(place))
-        if place.exists()
-        else FORMATS["pictures"]
-    )
-    given = {"frames": frames, "stride": stride, "select": select, "key": key}
-    return chosen.open(
-        text, **{name: value for name, value in given.items() if value not in (None, (), 1)}
-    )
+    # A pattern that is no file itself is for the folders.
+    chosen = FORMATS["pictures"]
+    if place.exists():
+        chosen = next(row for row in FORMATS.values() if row.matches(place))
+    options = {"frames": frames, "stride": stride, "select": select, "key": key}
+    # Only what the caller changed is passed on, so that a format can refuse what it does not know.
+    changed = {name: value for name, value in options.items() if value not in (None, (), 1)}
+    return chosen.open(text, **changed)
 
 
 def write_pictures(
@@ -101,14 +153,33 @@ def write_pictures(
     like: Source,
     format: str | None = None,
 ) -> Path:
-    """Write pictures the way ``like`` was stored, or in another row of FORMATS; returns the file or folder.
+    """Write pictures the way ``like`` was stored, or in another format.
 
-    ``path`` has no ending: the format adds its own.
+    Parameters
+    ----------
+    path : str or Path
+        Where to write, without an ending: the format adds its own.
+    names : n strings
+        What the pictures are called.
+    pictures : n arrays (h, w) or (h, w, c)
+        In the units of ``like``; NaN is missing. One is taken at a time.
+    like : Source
+        Where the pictures came from.
+    format : str, optional
+        A row of FORMATS; that of ``like`` unless given.
+
+    Returns
+    -------
+    Path
+        The file or folder that was written.
     """
     chosen = format or like.format
     if chosen not in FORMATS:
         raise InputError(f"unknown format {chosen!r}; choose one of {', '.join(FORMATS)}")
-    if chosen != "pictures" and len(set(like.dtypes)) > 1:  # one file has one unit
+    if chosen != "pictures" and len(set(like.dtypes)) > 1:
+        # One file has one type, so pictures of several types are brought to one unit.
+        # like.dtype is the one type that holds all of them.
         top = unit_of(like.dtype)
-        pictures = (p * (top / unit_of(d)) for p, d in zip(pictures, like.dtypes, strict=True))
+        typed = zip(pictures, like.dtypes, strict=True)
+        pictures = (values * (top / unit_of(dtype)) for values, dtype in typed)
     return FORMATS[chosen].write(Path(path), names, pictures, like)

@@ -1,221 +1,178 @@
-"""One picture from one file, and back: 8 and 16 bits, floats, alpha as a mask, turned as the camera was held."""
+"""Read one picture from one file: 8 and 16 bits, floats, alpha as a mask, turned upright."""
 
 from __future__ import annotations
 
 import re
-import struct
-import zlib
-from collections.abc import Callable
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from rankfold.errors import FormatError, InputError
-from rankfold.io.source import Array, Picture, as_type, reading
-from rankfold.io.tiff import read_tiff, tiff_header, write_tiff_picture
-
-R = TypeVar("R")
+from rankfold.errors import FormatError
+from rankfold.io.encoding import PNG_MAGIC, TIFF
+from rankfold.io.source import MAX_PIXELS, Array, Picture, as_type, check_size, reading
+from rankfold.io.tiff import read_tiff, tiff_header
 
 ENDINGS = (".png", ".jpg", ".jpeg", ".bmp", ".pgm", ".ppm", ".pnm", ".tif", ".tiff", ".webp")
-TIFF = (".tif", ".tiff")
-MAX_PIXELS = (
-    170_000_000  # a larger header is a mistake or an attack; Pillow has about the same limit
-)
-PNG_MAGIC = b"\x89PNG\r\n\x1a\n"
+
+# The EXIF tag that says how the camera was held; values from 5 on swap height and width.
+ORIENTATION = 0x0112
+FIRST_SIDEWAYS = 5
+
+# Pillow's names for kinds of pixels.
+GREY_MODES = ("L", "LA", "La", "1", "I", "F")
+CONVERTED_MODES = ("P", "PA", "CMYK", "YCbCr", "LAB", "HSV", "RGBX", "RGBa", "La")
+TRANSPARENT_MODES = ("PA", "RGBa", "La")
 
 
 def read_picture(path: str | Path) -> Array:
-    """Read the values of a picture as they are stored: (h, w) or (h, w, c), integers or floats, without alpha."""
+    """Read the values of a picture as they are stored, without alpha.
+
+    Parameters
+    ----------
+    path : str or Path
+
+    Returns
+    -------
+    (h, w) or (h, w, c) array of integers or floats
+    """
     return load_picture(path).values
 
 
 def load_picture(path: str | Path) -> Picture:
     """Read a picture and its mask."""
     path = Path(path)
-    return _guarded(path, lambda: read_tiff(path) if path.suffix.lower() in TIFF else _read(path))
+    with _guarded(path):
+        if path.suffix.lower() in TIFF:
+            return read_tiff(path)
+        return _read(path)
 
 
 def picture_header(path: str | Path) -> tuple[tuple[int, ...], np.dtype[Any]]:
-    """Shape and type that :func:`load_picture` will give, from the first bytes of the file."""
+    """Tell the shape and type that :func:`load_picture` will give, from the start of the file."""
     path = Path(path)
-
-    def look() -> tuple[tuple[int, ...], np.dtype[Any]]:
+    with _guarded(path):
         if path.suffix.lower() in TIFF:
             return tiff_header(path)
-        with _open(path) as image:
-            width, height = image.size
-            if image.getexif().get(0x0112, 1) >= 5:  # turned by a quarter
-                width, height = height, width
-            deep = _deep(path)
-            kind = np.dtype(
-                np.uint16
-                if deep or image.mode.startswith("I")
-                else np.float32
-                if image.mode == "F"
-                else "u1"
-            )
-            grey = image.mode in ("L", "LA", "La", "1", "I", "F") or image.mode.startswith("I;")
-            colour = deep == 3 if deep else not grey
-            return (height, width, 3) if colour else (height, width), kind
-
-    return _guarded(path, look)
+        return _header(path)
 
 
-def write_picture(path: str | Path, values: Array, dtype: npt.DTypeLike = np.uint8) -> None:
-    """Write a picture in the format that the ending of ``path`` names, as ``dtype``.
-
-    NaN is missing: transparent in PNG and WebP, zero elsewhere; floats keep it (TIFF).
-    """
-    path = Path(path)
-    ending = path.suffix.lower()
-    seen = np.asarray(~np.isnan(values).reshape(*values.shape[:2], -1).any(axis=2))
-    kind = np.dtype(dtype).newbyteorder("=")
-    if values.ndim == 3 and values.shape[2] == 1:
-        values = values[..., 0]
-    if ending in TIFF:
-        write_tiff_picture(path, as_type(values, kind))
-        return
-    if values.ndim == 3 and values.shape[2] != 3:
-        raise InputError(
-            f"{path.name} would have {values.shape[2]} channels, which {ending} cannot hold; use --format tiff"
-        )
-    if kind not in (np.dtype(np.uint8), np.dtype(np.uint16)):
-        top = 1.0 if not np.issubdtype(kind, np.integer) else float(np.iinfo(kind).max)
-        values, kind = values * (255 / top), np.dtype(np.uint8)
-    stored = as_type(values, kind)
-    if ending == ".png" and kind == np.uint16:
-        path.write_bytes(_png16(stored, seen))
-    elif ending in (".pgm", ".ppm", ".pnm"):
-        path.write_bytes(_pnm(stored))
+def _header(path: Path) -> tuple[tuple[int, ...], np.dtype[Any]]:
+    """Tell shape and type of any picture but a TIFF."""
+    with _open(path) as image:
+        width, height = image.size
+        mode = image.mode
+        if image.getexif().get(ORIENTATION, 1) >= FIRST_SIDEWAYS:
+            width, height = height, width
+    deep_colours = _deep_colours(path)
+    if deep_colours:
+        is_colour = deep_colours == 3
     else:
-        _write_8bit(
-            path, stored if kind == np.uint8 else (stored >> 8).astype(np.uint8), seen, ending
-        )
-
-
-def _write_8bit(path: Path, stored: Array, seen: npt.NDArray[np.bool_], ending: str) -> None:
-    """Let Pillow write it."""
-    from PIL import Image
-
-    if ending in (".png", ".webp") and not seen.all():
-        stored = np.dstack([stored, np.where(seen, 255, 0).astype(np.uint8)])
-    options = {".jpg": {"quality": 95}, ".jpeg": {"quality": 95}, ".webp": {"lossless": True}}.get(
-        ending, {}
-    )
-    Image.fromarray(stored).save(path, **options)  # type: ignore[arg-type]
+        is_colour = mode not in GREY_MODES and not mode.startswith("I;")
+    shape = (height, width, 3) if is_colour else (height, width)
+    if deep_colours or mode.startswith("I"):
+        return shape, np.dtype(np.uint16)
+    return shape, np.dtype(np.float32 if mode == "F" else np.uint8)
 
 
 def _read(path: Path) -> Picture:
-    """Everything but TIFF."""
+    """Read any picture but a TIFF."""
     from PIL import ImageOps
 
-    if colours := _deep(path):
-        return _read_deep(path, colours)
+    deep_colours = _deep_colours(path)
+    if deep_colours:
+        return _read_deep(path, deep_colours)
     with _open(path) as opened:
-        image = ImageOps.exif_transpose(opened)
-        mode = image.mode
-        if mode in ("P", "PA", "CMYK", "YCbCr", "LAB", "HSV", "RGBX", "RGBa", "La"):
-            transparent = "transparency" in image.info or mode in ("PA", "RGBa", "La")
-            image = image.convert("RGBA" if transparent else "RGB")
-        elif mode in ("L", "RGB") and "transparency" in image.info:
-            image = image.convert(mode + "A")
-        elif mode == "1":
-            image = image.convert("L")
+        image = _plain(ImageOps.exif_transpose(opened))
         values = np.array(image)
-    if mode == "I":
+    if image.mode == "I":
+        # Pillow has 16 bits of grey in 32.
         values = as_type(values, np.uint16)
-    if image.mode in ("LA", "RGBA"):
-        mask = values[..., -1] >= 128
-        values = values[..., 0] if image.mode == "LA" else values[..., :3]
-        return Picture(np.ascontiguousarray(values), None if mask.all() else mask)
-    return Picture(values)
+    if image.mode not in ("LA", "RGBA"):
+        return Picture(values)
+    # At least half opaque.
+    valid = values[..., -1] >= 128
+    colours = values[..., 0] if image.mode == "LA" else values[..., :3]
+    return Picture(np.ascontiguousarray(colours), None if valid.all() else valid)
 
 
-def _deep(path: Path) -> int:
-    """Colours of a PNG or PPM that has 16 bits of several, or grey and alpha, which Pillow would cut to eight; or 0."""
+def _plain(image: Any) -> Any:
+    """Convert one of Pillow's images to grey or RGB, with alpha where it is transparent."""
+    mode = image.mode
+    has_transparency = "transparency" in image.info
+    if mode in CONVERTED_MODES:
+        is_transparent = has_transparency or mode in TRANSPARENT_MODES
+        return image.convert("RGBA" if is_transparent else "RGB")
+    if mode in ("L", "RGB") and has_transparency:
+        return image.convert(mode + "A")
+    if mode == "1":
+        return image.convert("L")
+    return image
+
+
+def _deep_colours(path: Path) -> int:
+    """Count the colours (1 or 3) of a 16-bit picture that Pillow would cut to eight bits, else 0.
+
+    These are PNG with colours or with alpha, and PPM. Pillow reads 16 bits of grey alone.
+    """
     with path.open("rb") as file:
+        # Enough for the header of a PNG, and for one of a PPM with short comments.
         start = file.read(512)
     if start.startswith(PNG_MAGIC) and len(start) >= 26:
-        return {2: 3, 4: 1, 6: 3}.get(start[25], 0) if start[24] == 16 else 0
-    head = re.sub(rb"#[^\n]*\n", b"\n", start).split()  # a header may have comments
-    return (
-        3
-        if head[:1] == [b"P6"] and len(head) > 3 and head[3].isdigit() and int(head[3]) > 255
-        else 0
-    )
+        # The magic, length and name of IHDR take 16 bytes, width and height 8 more.
+        bits = start[24]
+        kind = start[25]
+        # Kinds of PNG: 2 is RGB, 4 is grey with alpha, 6 is RGB with alpha.
+        return {2: 3, 4: 1, 6: 3}.get(kind, 0) if bits == 16 else 0
+    # The header of a PPM is "P6 width height maximum", with comments up to the end of a line.
+    words = re.sub(rb"#[^\n]*\n", b"\n", start).split()
+    if words[:1] != [b"P6"] or len(words) <= 3:
+        return 0
+    maximum = words[3]
+    return 3 if maximum.isdigit() and int(maximum) > 255 else 0
 
 
 def _read_deep(path: Path, colours: int) -> Picture:
-    """16 bits a colour, by the video library's picture decoders."""
+    """Read 16 bits a colour with the video library's decoders; ``colours`` is 1 or 3."""
     import imageio.v3 as iio
 
     with iio.imopen(path, "r", plugin="pyav") as file:
-        values = np.asarray(file.read(index=0, format="rgba64le"))
-    mask, seen = values[..., 3] >= 2**15, values[..., :3] if colours == 3 else values[..., 0]
-    return Picture(np.ascontiguousarray(seen), None if mask.all() else mask)
+        values = np.asarray(file.read(index=0, format="rgba64le"))  # h x w x 4
+    # At least half opaque; pictures without alpha are decoded as opaque.
+    valid = values[..., 3] >= 2**15
+    seen = values[..., :3] if colours == 3 else values[..., 0]
+    return Picture(np.ascontiguousarray(seen), None if valid.all() else valid)
 
 
 def _open(path: Path) -> Any:
-    """Pillow's view of a file, its size checked before anything is decoded."""
-    import warnings
-
+    """Open a file with Pillow, its size checked before anything is decoded."""
     from PIL import Image
 
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", Image.DecompressionBombWarning)  # our own limit is below
+        # check_size has the limit that holds here.
+        warnings.simplefilter("ignore", Image.DecompressionBombWarning)
         image = Image.open(path)
     check_size(path, *image.size)
     return image
 
 
-def check_size(path: Path, width: int, height: int) -> None:
-    """Refuse a header that would fill the memory."""
-    if width * height > MAX_PIXELS:
-        raise FormatError(
-            f"{path} says it is {width} x {height} pixels, more than the {MAX_PIXELS:,} that are read; "
-            "cut or shrink it, or leave it out with --skip-bad"
-        )
-
-
-def _guarded(path: Path, read: Callable[[], R]) -> R:
+@contextmanager
+def _guarded(path: Path) -> Iterator[None]:
     """Turn what libraries raise on a bad file into one sentence that names it."""
     from PIL import Image, UnidentifiedImageError
 
-    with reading(path, "read as a picture", "replace it or leave it out with --skip-bad"):
+    with reading(path, "read as a picture", "replace it, or skip bad pictures"):
         try:
-            return read()
+            yield
         except Image.DecompressionBombError as error:
             raise FormatError(
-                f"{path} says it has more than {MAX_PIXELS:,} pixels; cut or shrink it, or leave it out with --skip-bad"
+                f"{path} says it has more than {MAX_PIXELS:,} pixels; cut or shrink it, "
+                "or skip bad pictures"
             ) from error
         except UnidentifiedImageError as error:
             raise FormatError(
-                f"{path} is not a picture; remove it or leave it out with --skip-bad"
+                f"{path} is not a picture; remove it, or skip bad pictures"
             ) from error
-
-
-def _png16(stored: Array, seen: npt.NDArray[np.bool_]) -> bytes:
-    """A 16-bit PNG, grey or colour, transparent where nothing was seen."""
-    planes = stored.reshape(*stored.shape[:2], -1)
-    if not seen.all():
-        planes = np.dstack([planes, np.where(seen, 65535, 0).astype(np.uint16)])
-    height, width, channels = planes.shape
-    kind = {1: 0, 2: 4, 3: 2, 4: 6}[channels]
-    rows = planes.astype(">u2").reshape(height, -1).view(np.uint8)
-    raw = np.column_stack([np.zeros(height, np.uint8), rows]).tobytes()  # filter 0 before every row
-    header = struct.pack(">IIBBBBB", width, height, 16, kind, 0, 0, 0)
-    chunks = ((b"IHDR", header), (b"IDAT", zlib.compress(raw, 6)), (b"IEND", b""))
-    return PNG_MAGIC + b"".join(
-        struct.pack(">I", len(body)) + name + body + struct.pack(">I", zlib.crc32(name + body))
-        for name, body in chunks
-    )
-
-
-def _pnm(stored: Array) -> bytes:
-    """A binary PGM or PPM of 8 or 16 bits."""
-    magic = b"P6" if stored.ndim == 3 and stored.shape[2] == 3 else b"P5"
-    top = np.iinfo(stored.dtype).max
-    head = magic + f"\n{stored.shape[1]} {stored.shape[0]}\n{top}\n".encode()
-    return head + stored.astype(">u2" if top > 255 else np.uint8).tobytes()

@@ -1,4 +1,4 @@
-"""Pictures that lie on disk: what is known of them before they are read, and one after the other when they are."""
+"""Pictures that lie on disk: what is known before they are read, and reading them one by one."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, ParamSpec
 
 import numpy as np
 import numpy.typing as npt
@@ -16,47 +16,78 @@ from rankfold.errors import FormatError, InputError, RankfoldError
 from rankfold.stack import LUMINANCE, Bools, Stack
 
 Array = npt.NDArray[Any]
+P = ParamSpec("P")
+
+# A picture of more pixels is a mistake in the header or an attack; Pillow has about the same limit.
+MAX_PIXELS = 170_000_000
 
 
 @dataclass(frozen=True)
 class Picture:
-    """One picture as its file has it."""
+    """One picture as its file has it.
 
-    values: Array  # (h, w) or (h, w, c), in the file's own type
-    mask: Bools | None = None  # (h, w): True where the pixel may be used; None = everywhere
+    Parameters
+    ----------
+    values : (h, w) or (h, w, c) array
+        In the type of the file.
+    mask : (h, w) array of bool, optional
+        True where the pixel may be used; None means everywhere.
+    """
+
+    values: Array
+    mask: Bools | None = None
 
     @property
     def grey(self) -> Picture:
-        """The same in grey, of the same type."""
+        """The same picture in grey, of the same type."""
         if self.values.ndim == 2:
             return self
-        c = self.values.shape[2]
-        mean = self.values @ (LUMINANCE if c == 3 else np.full(c, 1 / c))
+        count = self.values.shape[2]
+        weights = LUMINANCE if count == 3 else np.full(count, 1 / count)
+        # h x w, in floats
+        mean = self.values @ weights
         return Picture(as_type(mean, self.values.dtype), self.mask)
 
 
 @dataclass(frozen=True)
 class Source:
-    """Pictures that can be read one at a time, in order. Made by :func:`rankfold.io.open_pictures`."""
+    """Pictures that can be read one at a time, in order.
+
+    :func:`rankfold.io.open_pictures` makes them.
+
+    Parameters
+    ----------
+    path : str
+        Where the pictures lie, as the caller wrote it.
+    format : str
+        The row of FORMATS that reads them.
+    names : n strings
+    shapes : n tuples (h, w) or (h, w, c)
+    dtypes : n types
+    iterate : function
+        Starts reading at the first picture. A picture that cannot be read is given as its error.
+    rate : float, optional
+        Pictures a second, of a video.
+    left_out : strings
+        Names of what lies there and is not among the pictures.
+    """
 
     path: str
-    format: str  # a row of FORMATS
+    format: str
     names: tuple[str, ...]
-    shapes: tuple[tuple[int, ...], ...]  # (h, w) or (h, w, c) of each
-    dtypes: tuple[np.dtype[Any], ...]  # of each
-    iterate: Callable[
-        [], Iterator[Picture | FormatError]
-    ]  # a picture that cannot be read is given as its error
-    rate: float | None = None  # pictures a second, of a video
-    left_out: tuple[str, ...] = ()  # files that are no pictures
+    shapes: tuple[tuple[int, ...], ...]
+    dtypes: tuple[np.dtype[Any], ...]
+    iterate: Callable[[], Iterator[Picture | FormatError]]
+    rate: float | None = None
+    left_out: tuple[str, ...] = ()
 
     def __len__(self) -> int:
-        """Number of pictures."""
+        """Count the pictures."""
         return len(self.names)
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """The type that holds all of them."""
+        """The type that holds the values of all pictures."""
         return np.result_type(*set(self.dtypes))
 
     @property
@@ -65,46 +96,53 @@ class Source:
         return self.shapes[0][2] if len(self.shapes[0]) == 3 else 1
 
     def pictures(self) -> Iterator[Picture]:
-        """Every picture in turn; the first that cannot be read ends it."""
+        """Read every picture in turn; the first that cannot be read raises its FormatError."""
         for item in self.iterate():
             if isinstance(item, FormatError):
                 raise item
             yield item
 
     def without_bad(self) -> Source:
-        """The same without pictures that cannot be read; reads everything once to find out."""
+        """Return the same source without the pictures that cannot be read.
+
+        This reads every picture once to find out.
+        """
+        # One entry a picture: whether it could be read.
         good = [not isinstance(item, FormatError) for item in self.iterate()]
         if not any(good):
             raise FormatError(
                 f"none of the {len(self)} pictures in {self.path} can be read; check the files"
             )
-        bad = tuple(name for name, ok in zip(self.names, good, strict=True) if not ok)
+        kept = [k for k, is_good in enumerate(good) if is_good]
+        bad = tuple(name for name, is_good in zip(self.names, good, strict=True) if not is_good)
         return replace(
             self,
-            names=tuple(n for n, ok in zip(self.names, good, strict=True) if ok),
-            shapes=tuple(s for s, ok in zip(self.shapes, good, strict=True) if ok),
-            dtypes=tuple(d for d, ok in zip(self.dtypes, good, strict=True) if ok),
+            names=tuple(self.names[k] for k in kept),
+            shapes=tuple(self.shapes[k] for k in kept),
+            dtypes=tuple(self.dtypes[k] for k in kept),
             iterate=lambda: (item for item in self.iterate() if not isinstance(item, FormatError)),
             left_out=(*self.left_out, *bad),
         )
 
     def in_grey(self) -> Source:
-        """The same pictures, each turned grey as it is read."""
-        return replace(
-            self,
-            shapes=tuple(shape[:2] for shape in self.shapes),
-            iterate=lambda: (
-                item if isinstance(item, FormatError) else item.grey for item in self.iterate()
-            ),
-        )
+        """Return the same source with every picture turned grey as it is read."""
+
+        def iterate() -> Iterator[Picture | FormatError]:
+            for item in self.iterate():
+                yield item if isinstance(item, FormatError) else item.grey
+
+        shapes = tuple(shape[:2] for shape in self.shapes)
+        return replace(self, shapes=shapes, iterate=iterate)
 
     def check_one_kind(self) -> None:
-        """Refuse a mixture of grey and colour, naming one of each."""
+        """Refuse a mixture of grey and colour, naming one picture of each."""
+        # The last name of each kind: () for grey, (c,) for colour.
         kinds = {shape[2:]: name for name, shape in zip(self.names, self.shapes, strict=True)}
         if len(kinds) > 1:
             first, second = list(kinds.values())[:2]
             raise InputError(
-                f"{first} and {second} differ in their number of colours; convert them, or use --grey (in_grey())"
+                f"{first} and {second} differ in their number of colours; "
+                "convert them, or read all of them in grey"
             )
 
     def stack(
@@ -113,21 +151,46 @@ class Source:
         dtype: npt.DTypeLike = np.float64,
         watch: Callable[[], object] = int,
     ) -> Stack:
-        """Read everything into memory, each picture reduced on the way; ``watch`` is called after every one."""
+        """Read everything into memory.
+
+        Parameters
+        ----------
+        reduction : int
+            Each picture is made this many times coarser before the next one is read.
+        dtype : float64 or float32
+            Type of the values that are kept.
+        watch : function
+            Is called after every picture.
+
+        Returns
+        -------
+        Stack
+        """
         self.check_one_kind()
         parts = []
         for name, picture in zip(self.names, self.pictures(), strict=True):
             masks = None if picture.mask is None else [picture.mask]
-            parts.append(Stack.of([picture.values], masks, [name], dtype).reduced(reduction))
+            # Reduced at once, so that only one picture is in memory at full size.
+            one = Stack.of([picture.values], masks, [name], dtype)
+            parts.append(one.reduced(reduction))
             watch()
         return Stack.joined(parts)
 
 
 @contextmanager
 def reading(path: str | Path, what: str, remedy: str) -> Iterator[None]:
-    """Turn whatever a decoder raises on bad bytes into one sentence that names the file and the remedy.
+    """Turn whatever a decoder raises into one sentence that names the file and the remedy.
 
-    Decoders raise anything. Our own errors, and want of memory, are what they are.
+    Decoders raise anything on bad bytes. Our own errors, and want of memory, pass through.
+
+    Parameters
+    ----------
+    path : str or Path
+        What is read, for the message.
+    what : str
+        What cannot be done, as in "read as a video".
+    remedy : str
+        What the caller can do about it.
     """
     try:
         yield
@@ -139,45 +202,61 @@ def reading(path: str | Path, what: str, remedy: str) -> Iterator[None]:
         raise FormatError(f"{path} cannot be {what} ({error}); {remedy}") from error
 
 
-def or_error(read: Callable[[], Picture]) -> Picture | FormatError:
-    """A picture, or the error that says why there is none: the next one may still be good."""
+def check_size(path: Path, width: int, height: int) -> None:
+    """Refuse a header that would fill the memory."""
+    if width * height > MAX_PIXELS:
+        raise FormatError(
+            f"{path} says it is {width} x {height} pixels, more than the {MAX_PIXELS:,} that are "
+            "read; cut or shrink it, or skip bad pictures"
+        )
+
+
+def or_error(
+    read: Callable[P, Picture], *args: P.args, **kwargs: P.kwargs
+) -> Picture | FormatError:
+    """Return a picture, or the error that says why there is none: the next may still be good."""
     try:
-        return read()
+        return read(*args, **kwargs)
     except FormatError as error:
         return error
 
 
 def natural(name: str) -> list[tuple[int, int, str]]:
-    """Sort key that puts frame2 before frame10."""
+    """Return a sort key that puts frame2 before frame10."""
+    # Digits and what lies between them: frame10.png is frame, 10, .png.
     parts = re.split(r"([0-9]+)", name.lower())
-    return [
-        *((0, int(part), "") if part.isdecimal() else (1, 0, part) for part in parts),
-        (2, 0, name),
-    ]
+    # Numbers come before words; within each kind the value decides.
+    key = [(0, int(part), "") if part.isdecimal() else (1, 0, part) for part in parts]
+    # The name itself decides between img1 and img01, which are equal up to here.
+    return [*key, (2, 0, name)]
 
 
 def unit_of(dtype: npt.DTypeLike) -> float:
-    """What white is in a type: the largest integer, one for floats."""
+    """Return what white is in a type: the largest integer, or one for floats."""
     kind = np.dtype(dtype)
     return float(np.iinfo(kind).max) if np.issubdtype(kind, np.integer) else 1.0
 
 
 def as_type(values: Array, dtype: npt.DTypeLike) -> Array:
-    """Values in the type of a file: integers are rounded and clipped to its range, NaN becomes zero."""
+    """Convert values of any shape to the type of a file.
+
+    For integers they are rounded and clipped to the range of the type, and NaN becomes zero.
+    """
     kind = np.dtype(dtype)
     if kind.kind == "b":
         return np.asarray(np.nan_to_num(values) >= 0.5)
     if not np.issubdtype(kind, np.integer):
         return values.astype(kind, copy=False)
     limits = np.iinfo(kind)
-    # the largest 64-bit integers have no float of their own: clip to the next float below
-    high = (
-        np.nextafter(float(limits.max), 0) if float(limits.max) > limits.max else float(limits.max)
-    )
-    return np.asarray(np.rint(np.clip(np.nan_to_num(values), limits.min, high)).astype(kind))
+    high = float(limits.max)
+    if high > limits.max:
+        # The largest 64-bit integers are no floats: clip to the next float below.
+        high = np.nextafter(high, 0)
+    clipped = np.clip(np.nan_to_num(values), limits.min, high)
+    return np.asarray(np.rint(clipped).astype(kind))
 
 
 def refuse_options(what: str, options: dict[str, object]) -> None:
-    """Say which options mean nothing here."""
+    """Refuse options that would have no effect; ``what`` says where."""
     for name in options:
-        raise InputError(f"--{name} means nothing for {what}; leave it out")
+        raise InputError(f"{name} has no meaning for {what}; leave it out")

@@ -1,4 +1,4 @@
-"""Frames of a video, decoded in order."""
+"""Pictures of a video, decoded in order."""
 
 from __future__ import annotations
 
@@ -9,11 +9,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from rankfold.errors import FormatError, InputError
-from rankfold.io.source import Array, Picture, Source, as_type, reading, refuse_options
+from rankfold.io.source import Array, Picture, Source, as_type, reading, refuse_options, unit_of
 
 ENDINGS = (".mp4", ".avi", ".mov", ".mkv", ".webm", ".m4v", ".mpg", ".mpeg", ".wmv", ".gif")
+
+# The encoder for each container; all others get H.264.
 CODECS = {
     ".webm": "libvpx-vp9",
     ".avi": "mpeg4",
@@ -21,47 +24,61 @@ CODECS = {
     ".mpeg": "mpeg2video",
     ".wmv": "wmv2",
 }
+OTHER_CODEC = "libx264"
+
+# Pictures a second, where a file does not say.
+USUAL_RATE = 25
+# Bits that a written video spends: so many a pixel, but never less than so many a second.
+BITS_A_PIXEL = 12
+LEAST_BITS_A_SECOND = 2_000_000
+
+# Stand for "to the end"; itertools.islice takes no more than NO_LIMIT on every platform.
+NO_END = 2**62
+NO_LIMIT = 2**40
 
 
 def open_video(path: str, frames: str | None = None, stride: int = 1, **options: object) -> Source:
-    """Frames of a video: ``frames`` as "100:300" (the last excluded), every ``stride``-th of them."""
+    """Open a video: ``frames`` as in "100:300" (the last excluded), every ``stride``-th of them."""
     refuse_options("a video", options)
     first, last = _range(frames)
     if stride < 1:
-        raise InputError(f"--stride {stride} must be at least 1")
-    rate, grey, total = _look(path, last)
+        raise InputError(f"stride {stride} must be at least 1")
+    rate, is_grey, total = _look(path, last)
     chosen = range(first, min(total, last), stride)
     if not chosen:
         raise InputError(
-            f"--frames {frames} selects nothing of {path}, which has {total} frames (0 to {total - 1})"
+            f"frames {frames} selects nothing of {path}, "
+            f"which has {total} frames (0 to {total - 1})"
         )
+    pixels = "gray" if is_grey else "rgb24"
 
     def decode() -> Iterator[Picture | FormatError]:
         import av
 
         with av.open(path) as container:
             for frame in islice(container.decode(video=0), first, chosen[-1] + 1, stride):
-                yield Picture(frame.to_ndarray(format="gray" if grey else "rgb24"))
+                yield Picture(frame.to_ndarray(format=pixels))
 
-    first_frame = next(decode())
-    assert isinstance(first_frame, Picture)
-    shape = first_frame.values.shape
-    names = tuple(f"{Path(path).stem}-{k:05d}" for k in chosen)
+    # One picture is decoded for its shape.
+    first_picture = next(decode())
+    assert isinstance(first_picture, Picture)
+    count = len(chosen)
     return Source(
-        path,
-        "video",
-        names,
-        (shape,) * len(names),
-        (np.dtype(np.uint8),) * len(names),
-        decode,
+        path=path,
+        format="video",
+        names=tuple(f"{Path(path).stem}-{k:05d}" for k in chosen),
+        shapes=(first_picture.values.shape,) * count,
+        dtypes=(np.dtype(np.uint8),) * count,
+        iterate=decode,
         rate=rate / stride,
     )
 
 
 def _look(path: str, last: int) -> tuple[float, bool, int]:
-    """Frames a second, whether it is grey, and how many frames there are up to ``last``, by count: headers lie.
+    """Return the pictures a second, whether they are grey, and how many there are up to ``last``.
 
-    Every frame up to ``last`` is decoded once, so a damaged one is found here, before anything is computed.
+    They are counted by decoding them once, because headers are often wrong. So a damaged
+    picture is found here, before anything is computed.
     """
     import av
 
@@ -72,71 +89,84 @@ def _look(path: str, last: int) -> tuple[float, bool, int]:
         if not container.streams.video:
             raise FormatError(f"{path} has no video track; give a file with pictures")
         stream = container.streams.video[0]
-        rate = float(stream.average_rate or 25)
-        grey = str(stream.codec_context.pix_fmt or "").startswith("gray")
+        rate = float(stream.average_rate or USUAL_RATE)
+        is_grey = str(stream.codec_context.pix_fmt or "").startswith("gray")
         count = 0
         try:
-            for _ in islice(container.decode(video=0), min(last, 2**40)):
+            for _ in islice(container.decode(video=0), min(last, NO_LIMIT)):
                 count += 1
         except av.FFmpegError as error:
             raise FormatError(
-                f"{path} is damaged after frame {count - 1} ({error}); use --frames 0:{count}"
+                f"{path} is damaged after frame {count - 1} ({error}); use frames 0:{count}"
             ) from error
-        return rate, grey, count
+        return rate, is_grey, count
 
 
 def _range(text: str | None) -> tuple[int, int]:
-    """100:300 -> (100, 300); either end may be left out."""
+    """Read "100:300" as (100, 300); either end may be left out."""
     if text is None:
-        return 0, 2**62
+        return 0, NO_END
+    start, _, end = text.partition(":")
     try:
-        first, _, last = text.partition(":")
-        span = int(first or 0), int(last or 2**62)
+        first = int(start or 0)
+        last = int(end or NO_END)
     except ValueError as error:
-        raise InputError(f"--frames {text} is not a range; write it as 100:300") from error
-    if not 0 <= span[0] < span[1]:
-        raise InputError(f"--frames {text} is not a range; the first must be below the last")
-    return span
+        raise InputError(f"frames {text} is not a range; write it as 100:300") from error
+    # Also refuses a negative number, which int() takes.
+    if not 0 <= first < last:
+        raise InputError(f"frames {text} is not a range; the first must be below the last")
+    return first, last
 
 
 def write_video(
     path: Path, names: tuple[str, ...], pictures: Iterable[Array], like: Source
 ) -> Path:
-    """The frames in the container they came in."""
+    """Write pictures (h, w[, c]) to a container like the one they came in."""
     import av
 
     ending = Path(like.path).suffix.lower()
-    ending = ending if ending in ENDINGS and ending != ".gif" else ".mp4"
+    # Many colours do not fit into a GIF, so it comes back as mp4.
+    if ending not in ENDINGS or ending == ".gif":
+        ending = ".mp4"
     path = path.with_name(path.name + ending)
-    rate = Fraction(like.rate or 25).limit_denominator(1001)
+    # Containers store the rate as a fraction; 1001 allows for 30000/1001.
+    rate = Fraction(like.rate or USUAL_RATE).limit_denominator(1001)
     with av.open(str(path), "w") as container:
         stream: Any = None
         for _, values in zip(names, pictures, strict=True):
             frame = _eight_bits(values, like.dtype)
+            # The size of the stream is that of the first picture.
             if stream is None:
-                stream = container.add_stream(CODECS.get(ending, "libx264"), rate=rate)
-                stream.height, stream.width = frame.shape[:2]
-                stream.pix_fmt = "yuv420p"
-                stream.bit_rate = max(
-                    2_000_000, int(12 * frame.shape[0] * frame.shape[1] * float(rate))
-                )
+                codec = CODECS.get(ending, OTHER_CODEC)
+                stream = container.add_stream(codec, rate=rate)
+                _set_up(stream, frame, rate)
             for packet in stream.encode(av.VideoFrame.from_ndarray(frame, format="rgb24")):
                 container.mux(packet)
+        # Without a frame, the encoder gives out what it still holds back.
         for packet in stream.encode():
             container.mux(packet)
     return path
 
 
-def _eight_bits(values: Array, dtype: Any) -> Array:
-    """(h, w, 3) bytes with an even height and width, which the codecs insist on."""
-    kind = np.dtype(dtype)
-    top = float(np.iinfo(kind).max) if np.issubdtype(kind, np.integer) else 1.0
-    picture = as_type(values * (255 / top), np.uint8)
-    picture = (
-        picture[..., :3]
-        if picture.ndim == 3 and picture.shape[2] >= 3
-        else np.dstack([np.atleast_3d(picture)[..., :1]] * 3)
-    )
-    return np.pad(
-        picture, ((0, picture.shape[0] % 2), (0, picture.shape[1] % 2), (0, 0)), mode="edge"
-    )
+def _set_up(stream: Any, frame: Array, rate: Fraction) -> None:
+    """Set size and quality of a stream for frames like this (h, w, 3)."""
+    height, width = frame.shape[:2]
+    stream.height = height
+    stream.width = width
+    stream.pix_fmt = "yuv420p"
+    bits_a_second = int(BITS_A_PIXEL * height * width * float(rate))
+    stream.bit_rate = max(LEAST_BITS_A_SECOND, bits_a_second)
+
+
+def _eight_bits(values: Array, dtype: npt.DTypeLike) -> Array:
+    """Turn (h, w[, c]) in units of ``dtype`` into uint8 (h, w, 3) with even height and width."""
+    picture = as_type(values * (255 / unit_of(dtype)), np.uint8)
+    if picture.ndim == 3 and picture.shape[2] >= 3:
+        colours = picture[..., :3]
+    else:
+        # Grey and two channels are shown as the grey of the first.
+        grey = np.atleast_3d(picture)[..., :1]
+        colours = np.dstack([grey] * 3)
+    # The codecs insist on even sides.
+    height, width = colours.shape[:2]
+    return np.pad(colours, ((0, height % 2), (0, width % 2), (0, 0)), mode="edge")

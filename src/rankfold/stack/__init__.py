@@ -1,0 +1,9 @@
+"""What alignment starts from: pictures (Stack), a canonical grid (Frame), points (Points)."""
+
+from rankfold.stack.checks import Bools
+from rankfold.stack.frame import Frame, rescaling
+from rankfold.stack.points import Points
+from rankfold.stack.scaling import power_of_two
+from rankfold.stack.stack import LUMINANCE, Stack
+
+__all__ = ["LUMINANCE", "Bools", "Frame", "Points", "Stack", "power_of_two", "rescaling"]

@@ -1,0 +1,77 @@
+"""One picture in a TIFF: colours, transparency, channels, orientation."""
+
+import shutil
+
+import numpy as np
+import pytest
+import tifffile
+from PIL import Image
+
+import rankfold as rf
+from rankfold.io import open_pictures, write_picture
+from rankfold.io.pictures import load_picture
+from unit.io.samples import noise, smooth
+
+
+def test_tiff_alpha_and_float(tmp_path):
+    values = noise((8, 9, 4), np.uint16)
+    tifffile.imwrite(tmp_path / "a.tif", values, photometric="rgb", extrasamples=["unassalpha"])
+    back = load_picture(tmp_path / "a.tif")
+    np.testing.assert_array_equal(back.values, values[..., :3])
+    np.testing.assert_array_equal(back.mask, values[..., 3] >= 65535 / 2)
+    floats = noise((8, 9), np.float32)
+    write_picture(tmp_path / "b.tif", floats, np.float32)
+    np.testing.assert_array_equal(load_picture(tmp_path / "b.tif").values, floats)
+
+
+@pytest.mark.parametrize("bands", [2, 5])
+def test_bands_of_a_tiff_are_channels_and_no_mask(tmp_path, bands):
+    values = noise((8, 9, bands), np.uint16)
+    write_picture(tmp_path / "a.tif", values.astype(float), np.uint16)
+    back = load_picture(tmp_path / "a.tif")
+    np.testing.assert_array_equal(back.values, values)
+    assert back.mask is None
+    assert open_pictures(tmp_path / "a.tif").shapes[0] == (8, 9, bands)
+    with pytest.raises(rf.InputError, match=f"would have {bands} channels.*use the format tiff"):
+        write_picture(tmp_path / "a.png", values.astype(float))
+
+
+@pytest.mark.parametrize("mode", ["P", "CMYK", "RGBA", "L", "RGB"])
+@pytest.mark.parametrize("compression", [None, "tiff_lzw", "tiff_adobe_deflate"])
+def test_colours_of_a_tiff_are_those_that_pillow_sees(tmp_path, mode, compression):
+    image = Image.fromarray(smooth(1, (12, 14))[0]).convert(mode)
+    image.save(tmp_path / "a.tif", compression=compression)
+    back = load_picture(tmp_path / "a.tif").values
+    expected = np.array(image if mode == "L" else image.convert("RGB"))
+    np.testing.assert_allclose(back.astype(int), expected.astype(int), atol=1)
+    assert open_pictures(tmp_path / "a.tif").shapes[0] == back.shape
+
+
+@pytest.mark.parametrize("orientation", range(1, 9))
+def test_orientation_of_a_tiff(tmp_path, orientation):
+    from PIL import ImageOps
+
+    values = noise((6, 10))
+    exif = Image.Exif()
+    exif[0x0112] = orientation
+    Image.fromarray(values).save(tmp_path / "a.png", exif=exif)
+    tifffile.imwrite(tmp_path / "a.tif", values, extratags=[(274, 3, 1, orientation, True)])
+    expected = np.array(ImageOps.exif_transpose(Image.open(tmp_path / "a.png")))
+    np.testing.assert_array_equal(load_picture(tmp_path / "a.tif").values, expected)
+    (tmp_path / "folder").mkdir()
+    shutil.copy(tmp_path / "a.tif", tmp_path / "folder" / "a.tif")
+    assert open_pictures(tmp_path / "folder").shapes[0] == expected.shape
+
+
+def test_white_is_zero(tmp_path):
+    values = noise((6, 7))
+    tifffile.imwrite(tmp_path / "a.tif", values, photometric="miniswhite")
+    np.testing.assert_array_equal(load_picture(tmp_path / "a.tif").values, 255 - values)
+
+
+def test_a_stack_among_pictures_is_named(tmp_path):
+    tifffile.imwrite(tmp_path / "a.tif", noise((3, 6, 7)), photometric="minisblack")
+    with pytest.raises(
+        rf.FormatError, match=r"a\.tif is a stack of 3 pages; give it alone, or skip bad pictures"
+    ):
+        load_picture(tmp_path / "a.tif")
