@@ -124,4 +124,4 @@ def test_linearising_on_threads_is_the_same(heads):
     serial = linearise(sampler, motion)
     with executor_for(None, 3) as executor:
         threaded = linearise(sampler, motion, executor)
-    assert_same_arrays(serial, threaded, ["data", "basis", "increments", "norms", "valid"])
+    assert_same_arrays(serial, threaded, ["data", "basis", "to_parameters", "norms", "valid"])
