@@ -18,7 +18,7 @@ from rankfold.warp.linearisation import Motion
 @pytest.fixture
 def everything_is_shared_out(monkeypatch):
     """However small, so that what threads do is what is compared."""
-    monkeypatch.setattr(executors, "WORTH", 0)
+    monkeypatch.setattr(executors, "WORTH_A_THREAD", 0)
 
 
 def assert_same_arrays(one, two, names):

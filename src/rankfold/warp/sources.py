@@ -37,7 +37,7 @@ WHOLE_ABOVE = 0.5
 # ask again and again where the frame is.
 SMALL_PICTURE = 2**18
 
-# Unit: px. A narrower Gaussian has a kernel of 1, to three digits, and is not applied.
+# Unit: px. A narrower Gaussian changes nothing to three digits and is not applied.
 LEAST_BLUR = 0.05
 
 
