@@ -103,6 +103,7 @@ def _derivative(parameters: Floats, linear: list[Floats]) -> Floats:
     derivative = np.zeros((*leading, len(linear) + 2, 3, 3))
     for k, block in enumerate(linear):
         derivative[..., k, :2, :2] = block
+    # t_x and t_y are the entries of the last column.
     derivative[..., -2, 0, 2] = 1.0
     derivative[..., -1, 1, 2] = 1.0
     return derivative

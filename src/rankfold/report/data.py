@@ -41,6 +41,7 @@ def _of_alignment(run: Run, result: Alignment) -> ReportData:
     # The run keeps small copies of its inputs, as bytes. Through the start's transforms they are
     # the pictures in the frame as they were before.
     before = replace(result, transforms=result.start).apply(run.inputs)
+    # From the frame to the picture and back through the start. n x 4 x 2
     outlines = map_points(inverse(result.start) @ result.transforms, result.frame.corners)
     cards = _alignment_cards(result, outlines, high - low)
     return ReportData(
@@ -123,6 +124,7 @@ def _alignment_sentence(result: Alignment, cards: list[Card]) -> str:
 
 def _of_decomposition(run: Run, result: Decomposition) -> ReportData:
     """What is shown of a decomposition without transforms."""
+    # The parts add up to the pictures, up to the solver's tolerance. n x h x w [x c]
     given = result.low_rank + result.sparse
     low, high = display_range([given])
     height, width = result.low_rank.shape[1:3]

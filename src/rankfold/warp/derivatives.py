@@ -102,6 +102,7 @@ def chain_affine(
     kind = gradient.dtype.type
     over = kind(1 / matrix[2, 2])
     for k in range(len(derivative)):
+        # A unit of parameter k moves the point (u, v) by (dx, dy) over the common divisor.
         d = derivative[k]
         xu = kind(d[0, 0])
         xv = kind(d[0, 1])
@@ -181,9 +182,11 @@ def normalise(row: Array, jacobian: Array, norm: float) -> None:
 
     With d = y/n the derivative is (dy - d (d . dy)) / n, because n depends on every parameter.
     """
+    # Line 4 of Algorithm 1.
     over = row.dtype.type(1 / norm)
     for j in range(len(row)):
         row[j] *= over
+    # Line 3: what is left of each derivative has no part along the row itself.
     for k in range(len(jacobian)):
         slope = jacobian[k]
         along = row.dtype.type(dot(row, slope))

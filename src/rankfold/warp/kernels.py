@@ -70,7 +70,9 @@ def sample(
     derive = gradient.size > 0
     # A piece is a whole number of rows of the frame.
     together = min(max(PIECE // width, 1), height) * width
+    # Homogeneous coordinates of the points of a piece, later their places in their cells.
     places = np.empty((3, together))
+    # The spline's weights in x and y, and their derivatives.
     wx = np.empty((4, together))
     wy = np.empty((4, together))
     dx = np.empty((4, together))
@@ -84,17 +86,21 @@ def sample(
         ys = places[1, :size]
         zs = places[2, :size]
         seen = valid[here]
+        # Step 1: where the points of the piece are in the picture.
         for k in range(0, size, width):
             on = slice(k, k + width)
             map_row(matrix, (first + k) // width, columns, xs[on], ys[on], zs[on])
+        # Steps 2 and 3: in which cells, and which of them may be used.
         find_cells(xs, ys, zs, h, w, corners, seen)
         if cells.size > 0:
             drop_unknown(cells, corners, seen)
+        # Step 4: the weights, which all channels share.
         weights(xs, wx)
         weights(ys, wy)
         if derive:
             slopes(xs, dx)
             slopes(ys, dy)
+        # Step 5: the sums, channel by channel.
         for c in range(channels):
             plane = planes[c].ravel()
             to = values[c, here]
@@ -134,6 +140,7 @@ def add_values_and_gradient(
 ) -> None:
     """Write the spline's values ``to`` and derivatives ``by_x``, ``by_y``, each (m,)."""
     for k in range(len(to)):
+        # A factor instead of a branch: the corner of a point that is not seen is index 0.
         share = 1.0 if seen[k] else 0.0
         summed = down(plane, corners[k], stride, wy, k)
         derived = down(plane, corners[k], stride, dy, k)
@@ -180,6 +187,7 @@ def try_out(
     seen = np.empty(m, np.bool_)
     no_gradient = np.empty((0, 2, m), row.dtype)
     sample(planes, cells, matrix, height, width, trial, no_gradient, seen)
+    # Scaled to the row's norm, as line 4 of Algorithm 1 would scale it.
     before, after, count = compare(trial, seen, row, valid, target)
     if 2 * count < np.count_nonzero(valid):
         return 0.0, np.inf

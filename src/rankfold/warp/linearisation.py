@@ -62,6 +62,7 @@ class Motion:
     @cached_property
     def differentials(self) -> tuple[Floats, Floats]:
         """Matrices (n, 3, 3), last entry not made one, and their derivatives (n, p, 3, 3)."""
+        # The chain rule of ``coordinate_jacobian`` does not need the last entry to be one.
         away = shift(-self.origin)
         matrices = self.base @ self.family.matrix(self.parameters) @ away
         derivatives = self.base[:, None] @ self.family.derivative(self.parameters) @ away
@@ -76,6 +77,7 @@ class Motion:
 
         G acts in coordinates of the frame: all pictures move together.
         """
+        # T G^-1 = base F shift(-origin) G^-1 = base (F local) shift(-origin).
         local = shift(-self.origin) @ np.linalg.inv(gauge) @ shift(self.origin)
         matrices = self.family.matrix(self.parameters) @ local
         return self.with_parameters(self.family.parameters(matrices))
@@ -133,7 +135,9 @@ def linearise(sampler: Sampler, motion: Motion, executor: Executor | None = None
     to_parameters = np.empty((n, p, p))
 
     def linearise_one(i: int) -> float:
+        # I_i∘ζ and its derivative at ζ = τ, before any division by a norm.
         sampler.differentiate(i, matrices[i], derivatives[i], data[i], basis[i], valid[i])
+        # Lines 3 and 4: D_i, then J_i = Q_i R_i.
         norm = normalise_and_orthonormalise(data[i], basis[i], reach[i], noise, to_parameters[i])
         return float(norm)
 
@@ -155,6 +159,7 @@ def warp_normalised(
 
     values_a_picture = int(np.prod(sampler.row_shape))
     sampled = shared_out(executor, values_a_picture).run(sample_one, range(len(sampler)))
+    # The same sum as in ``linearise``, in pieces and in double precision over them.
     norms = np.array([np.sqrt(dot(row, row)) for row, _ in sampled])
     _refuse_unseen(norms, sampler)
     data = np.stack([row / float(norm) for (row, _), norm in zip(sampled, norms, strict=True)])

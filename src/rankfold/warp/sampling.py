@@ -103,6 +103,7 @@ class Sampler:
         valid = np.empty((k, height * width), np.bool_)
         planes, cells, there = self.source(index, matrices)
         sample_many(planes, cells, there @ matrices, height, width, values, valid)
+        # All channels have the same validity.
         return values.reshape(k, -1), np.tile(valid, channels)
 
     def differentiate(
@@ -131,6 +132,7 @@ class Sampler:
 
         height, width = self.frame.shape
         planes, cells, there = self.source(index, matrix)
+        # ``there`` is a constant shift, so the derivative is composed with it like the matrix.
         to_part = there @ matrix
         change = there @ derivative
         differentiate(planes, cells, to_part, change, height, width, values, slopes, valid)
@@ -182,6 +184,7 @@ def prepare(
             matrices=transforms[index],
         )
 
+    # Small pictures are prepared in the calling thread.
     largest = max(mask.size for mask in stack.masks)
     sources = shared_out(executor, largest).run(prepare_one, range(len(stack)))
     return Sampler(frame, tuple(sources), stack.channels, stack.names, dtype, stack.value_range)
@@ -189,5 +192,6 @@ def prepare(
 
 def source_pixels_per_pixel(matrix: Floats, frame: Frame) -> float:
     """Return how many source pixels (in length) a pixel in the middle of the frame spans."""
+    # The determinant is the area that a pixel covers; its root is a length.
     stretch = point_jacobian(matrix, frame.centre[None])[0]
     return float(np.sqrt(np.abs(np.linalg.det(stretch))))
