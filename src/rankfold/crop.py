@@ -1,4 +1,4 @@
-"""Cut a result to the area that all pictures cover."""
+"""Cut a result to a part of its frame, or to the area that all pictures cover."""
 
 from __future__ import annotations
 
@@ -11,15 +11,22 @@ from rankfold.errors import InputError
 from rankfold.families import shift
 from rankfold.result import Alignment
 
+# Unit: px. No frame is smaller, see ``Frame``.
+LEAST_SIDE = 4
+
 
 def crop(result: Alignment, top: int, left: int, bottom: int, right: int) -> Alignment:
-    """The same result on the rows ``top:bottom`` and columns ``left:right`` of its frame."""
-    h, w = result.frame.shape
-    if not (top >= 0 and top + 4 <= bottom <= h and left >= 0 and left + 4 <= right <= w):
+    """Return the same result on the rows ``top:bottom`` and columns ``left:right`` of its frame."""
+    height, width = result.frame.shape
+    rows_fit = top >= 0 and top + LEAST_SIDE <= bottom <= height
+    columns_fit = left >= 0 and left + LEAST_SIDE <= right <= width
+    if not (rows_fit and columns_fit):
         raise InputError(
-            f"rows {top}:{bottom}, columns {left}:{right} are no part of 4x4 or more of the {h}x{w} frame"
+            f"rows {top}:{bottom}, columns {left}:{right} are no part of 4x4 or more "
+            f"of the {height}x{width} frame; choose rows and columns inside it"
         )
     box = np.s_[:, top:bottom, left:right]
+    # Coordinates of the new frame begin at its own corner.
     corner = shift(np.array([left, top]))
     return replace(
         result,
@@ -33,32 +40,54 @@ def crop(result: Alignment, top: int, left: int, bottom: int, right: int) -> Ali
 
 
 def crop_to_common(result: Alignment) -> Alignment:
-    """The largest rectangle that every picture covers; failed pictures do not count."""
-    counted = result.valid[~result.failed] if not result.failed.all() else result.valid
-    top, left, bottom, right = largest_rectangle(np.asarray(counted.all(axis=0)))
-    if min(bottom - top, right - left) < 4:
+    """Return the result on the largest rectangle that every picture covers.
+
+    Pictures that failed do not count, unless all did. Raises an InputError if no area of 4x4 pixels
+    is common to all.
+    """
+    counted = result.valid if result.failed.all() else result.valid[~result.failed]
+    common = np.asarray(counted.all(axis=0))
+    top, left, bottom, right = largest_rectangle(common)
+    if min(bottom - top, right - left) < LEAST_SIDE:
         raise InputError(
-            "the pictures have no area of 4x4 pixels in common; leave out --crop, or use a smaller frame"
+            "the pictures have no area of 4x4 pixels in common; "
+            "keep the result as it is, or align on a smaller frame"
         )
     return crop(result, top, left, bottom, right)
 
 
 def largest_rectangle(inside: npt.NDArray[np.bool_]) -> tuple[int, int, int, int]:
-    """(top, left, bottom, right) of the largest all-True rectangle, ends excluded; all zero if there is none.
+    """Return (top, left, bottom, right) of the largest all-True rectangle, ends excluded.
 
-    Row by row: above every column stands a bar of True values, and a stack of rising bars gives the widest rectangle
-    under each of them.
+    All four are zero if there is none. ``inside`` is (h, w). Row by row, a bar of True values
+    stands above every column; the largest rectangle with its lower edge on the row is found under
+    these bars.
     """
-    best, box = 0, (0, 0, 0, 0)
-    heights = np.zeros(inside.shape[1] + 1, dtype=int)  # the last bar stays zero and ends the row
+    best = 0
+    box = (0, 0, 0, 0)
+    # The last bar stays zero and ends the row.
+    bars = np.zeros(inside.shape[1] + 1, dtype=int)
     for row, line in enumerate(inside):
-        heights[:-1] = np.where(line, heights[:-1] + 1, 0)
-        rising: list[int] = []
-        for column, height in enumerate(heights):
-            while rising and heights[rising[-1]] >= height:
-                tall = int(heights[rising.pop()])
-                left = rising[-1] + 1 if rising else 0
-                if tall * (column - left) > best:
-                    best, box = tall * (column - left), (row + 1 - tall, left, row + 1, column)
-            rising.append(column)
+        bars[:-1] = np.where(line, bars[:-1] + 1, 0)
+        area, height, left, right = _largest_under(bars)
+        if area > best:
+            best = area
+            box = (row + 1 - height, left, row + 1, right)
     return box
+
+
+def _largest_under(bars: npt.NDArray[np.int_]) -> tuple[int, int, int, int]:
+    """Area, height, left and right of the largest rectangle under bars (w + 1,) that end in 0."""
+    best = (0, 0, 0, 0)
+    # Columns of bars that rise from left to right; each may still begin a larger rectangle.
+    rising: list[int] = []
+    for column, bar in enumerate(bars):
+        # A bar that is not higher ends every rectangle under the higher ones before it.
+        while rising and bars[rising[-1]] >= bar:
+            height = int(bars[rising.pop()])
+            left = rising[-1] + 1 if rising else 0
+            area = height * (column - left)
+            if area > best[0]:
+                best = (area, height, left, column)
+        rising.append(column)
+    return best

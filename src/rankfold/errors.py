@@ -1,4 +1,4 @@
-"""What can go wrong, by name: every message names the thing and the remedy."""
+"""What can go wrong, by name. Every message is a sentence that names the thing and the remedy."""
 
 
 class RankfoldError(Exception):
@@ -10,16 +10,16 @@ class InputError(RankfoldError, ValueError):
 
 
 class FormatError(RankfoldError, ValueError):
-    """A file on disk is not what it should be: truncated, of the wrong kind, or from a newer version."""
+    """A file on disk cannot be read: truncated, of the wrong kind, or from a newer version."""
 
 
 class WriteError(RankfoldError, OSError):
-    """Something cannot be written: no permission, no space."""
+    """Something cannot be written, for lack of permission or of space."""
 
 
 class ConvergenceError(RankfoldError, RuntimeError):
-    """A solver did not converge and the caller asked for ``strict=True``."""
+    """A solver did not converge, and the caller asked for ``strict=True``."""
 
 
 class ConvergenceWarning(UserWarning):
-    """A solver did not converge; the result says how far it came."""
+    """A solver did not converge; its result says how far it came."""

@@ -1,4 +1,8 @@
-"""Who runs the slabs: one thread or several. Results come back in slab order, so sums have a fixed order."""
+"""Who runs the slabs: one thread or several.
+
+Results come back in the order of the slabs, so that sums over them are taken in a fixed order and
+have the same bits whatever the number of threads.
+"""
 
 from __future__ import annotations
 
@@ -13,14 +17,16 @@ from typing import Any, Protocol, TypeVar
 
 from rankfold.errors import InputError
 
-WORTH = 4096  # values that a task computes; for fewer, threads spend more on waiting for the interpreter than they gain
+# Values that a task must compute to be worth a thread. Below that, threads spend more time on
+# waiting for the interpreter than they gain.
+WORTH_A_THREAD = 4096
 
 S = TypeVar("S")
 R = TypeVar("R")
 
 
 class Executor(Protocol):
-    """Runs one function on every slab. The function may write to its slab and returns something small."""
+    """Runs one function on every slab. The function may write to its slab; its result is small."""
 
     def run(self, function: Callable[..., R], slabs: Sequence[S], *shared: object) -> list[R]:
         """Return ``[function(slab, *shared) for slab in slabs]``, in that order."""
@@ -31,17 +37,17 @@ class Serial:
     """One slab after the other, in the calling thread."""
 
     def run(self, function: Callable[..., R], slabs: Sequence[S], *shared: object) -> list[R]:
-        """Run in order."""
+        """Return ``[function(slab, *shared) for slab in slabs]``, computed in that order."""
         return [function(slab, *shared) for slab in slabs]
 
 
 class Threads:
-    """Slabs on a pool of threads; the kernels release the interpreter lock. A context manager.
+    """Slabs on a pool of threads, as the kernels release the interpreter lock. A context manager.
 
     Parameters
     ----------
     n_jobs : int
-        Number of threads.
+        Number of threads that work, the calling one included.
     """
 
     def __init__(self, n_jobs: int) -> None:
@@ -49,8 +55,9 @@ class Threads:
         self._pool = ThreadPoolExecutor(max(n_jobs - 1, 1), thread_name_prefix="rankfold")
 
     def run(self, function: Callable[..., R], slabs: Sequence[S], *shared: object) -> list[R]:
-        """Run concurrently, return in order. The calling thread works too, and a task is a thread's, not a slab's."""
+        """Return ``[function(slab, *shared) for slab in slabs]``, computed concurrently."""
         results: dict[int, R] = {}
+        # Every thread takes the next number until there is none; ``next`` on a count is atomic.
         turn = count()
 
         def work() -> None:
@@ -58,16 +65,18 @@ class Threads:
                 results[k] = function(slabs[k], *shared)
 
         helpers = [self._pool.submit(work) for _ in range(min(self.n_jobs, len(slabs)) - 1)]
+        # The calling thread works too. If its slab fails, the helpers end before the error leaves.
         try:
             work()
         finally:
             wait(helpers)
+        # An error of a helper is raised here.
         for helper in helpers:
             helper.result()
         return [results[k] for k in range(len(slabs))]
 
     def __enter__(self) -> Threads:
-        """Nothing to do: the pool is there."""
+        """Return the executor itself: its pool is there already."""
         return self
 
     def __exit__(self, *error: object) -> None:
@@ -76,34 +85,55 @@ class Threads:
 
 
 def shared_out(executor: Executor | None, values: int) -> Executor:
-    """Who runs tasks that compute so many values each, and do so in several short calls: the calling thread if few."""
-    return executor if executor is not None and values >= WORTH else Serial()
+    """Return who runs tasks of several short calls: the executor, or this thread if they are small.
+
+    ``values`` is how many values one task computes.
+    """
+    if executor is None or values < WORTH_A_THREAD:
+        return Serial()
+    return executor
 
 
 @contextmanager
 def executor_for(executor: Executor | None, n_jobs: int | None) -> Iterator[Executor]:
-    """Give the caller's executor, or one with ``n_jobs`` threads (None or 1: serial, -1: all cores).
+    """Give the caller's executor, or a new one for the duration of the block.
 
-    BLAS is held to one thread meanwhile: its own splitting would change the last bits with the number of
-    cores, and would fight with ours for them.
+    BLAS is held to one thread meanwhile. Its own splitting would change the last bits with the
+    number of cores, and its threads would compete with ours.
+
+    Parameters
+    ----------
+    executor : Executor or None
+        What the caller passed; if given, ``n_jobs`` is not used.
+    n_jobs : int or None
+        Number of threads: None or 1 for the calling one, -1 for as many as there are cores.
     """
-    if n_jobs is not None and (n_jobs < -1 or n_jobs == 0):
-        raise InputError(
-            f"n_jobs={n_jobs} is not a number of threads; use 1, 2, ... or -1 for all cores"
-        )
-    count = (os.cpu_count() or 1) if n_jobs == -1 else (n_jobs or 1)
+    threads = _number_of_threads(n_jobs)
     with _SINGLE_BLAS:
         if executor is not None:
             yield executor
-        elif count == 1:
+        elif threads == 1:
             yield Serial()
         else:
-            with Threads(count) as threads:
-                yield threads
+            with Threads(threads) as pool:
+                yield pool
+
+
+def _number_of_threads(n_jobs: int | None) -> int:
+    """How many threads ``n_jobs`` asks for; raises an InputError on zero and below -1."""
+    if n_jobs is None:
+        return 1
+    if n_jobs < -1 or n_jobs == 0:
+        raise InputError(
+            f"n_jobs={n_jobs} is not a number of threads; use 1, 2, ... or -1 for all cores"
+        )
+    if n_jobs == -1:
+        return os.cpu_count() or 1
+    return n_jobs
 
 
 class _SingleBlas:
-    """Holds BLAS to one thread from the first of several overlapping calls to the end of the last."""
+    """Holds BLAS to one thread while at least one of several overlapping calls is under way."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -111,7 +141,7 @@ class _SingleBlas:
         self._limits: Any = None
 
     def __enter__(self) -> None:
-        """The first one in sets the limit."""
+        """Set the limit if no other call is under way."""
         with self._lock:
             if self._calls == 0:
                 self._limits = _blas().limit(limits=1, user_api="blas")
@@ -119,19 +149,20 @@ class _SingleBlas:
             self._calls += 1
 
     def __exit__(self, *error: object) -> None:
-        """The last one out restores what was."""
+        """Restore the number of threads if this was the last call under way."""
         with self._lock:
             self._calls -= 1
             if self._calls == 0:
                 self._limits.__exit__(None, None, None)
 
 
+# One for the process, because the limit holds for the process.
 _SINGLE_BLAS = _SingleBlas()
 
 
 @cache
 def _blas() -> Any:
-    """Find the BLAS libraries once."""
+    """The BLAS libraries of the process, looked for only once."""
     from threadpoolctl import ThreadpoolController
 
     return ThreadpoolController()

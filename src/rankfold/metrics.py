@@ -1,4 +1,4 @@
-"""How far a result is from the truth."""
+"""How far a result is from the truth, where the truth is known."""
 
 from __future__ import annotations
 
@@ -10,25 +10,44 @@ import numpy.typing as npt
 
 from rankfold.families import Floats, inverse, map_points, point_jacobian
 
+Array = npt.NDArray[Any]
+Bools = npt.NDArray[np.bool_]
+
 
 @dataclass(frozen=True)
 class AlignmentError:
-    """Distance of landmarks from where they should be, in frame px, up to a motion that all images share."""
+    """Distance of landmarks from where they should be, up to a motion that all pictures share.
+
+    Parameters
+    ----------
+    mean, std, max : float
+        Over all landmarks of all pictures, in px of the frame.
+    share_above_one : float
+        Share of the landmarks that are more than 1 px away.
+    each : (n,) array
+        Mean over the landmarks of each picture.
+    """
 
     mean: float
     std: float
     max: float
     share_above_one: float
-    each: Floats  # (n,) mean over the landmarks of an image
+    each: Floats
 
 
 def alignment_error(transforms: Floats, truth: Floats, points: Floats) -> AlignmentError:
-    """Compare transforms (n, 3, 3) with the true ones at canonical landmarks ``points`` (k, 2).
+    """Compare transforms with the true ones at landmarks.
 
-    T_true^{-1} T maps a landmark to itself when all is well; the median over the images is taken out for each
-    landmark, because the gauge is free.
+    Parameters
+    ----------
+    transforms, truth : (n, 3, 3) arrays
+        From the frame to the pictures.
+    points : (k, 2) array
+        Landmarks in the frame.
     """
+    # T_true^-1 T maps a landmark to itself if T is right. n x k x 2
     landed = map_points(inverse(truth) @ transforms, points)
+    # The gauge is free, so the motion that the pictures share is taken out of each landmark.
     distance = np.linalg.norm(landed - np.median(landed, axis=0), axis=2)
     return AlignmentError(
         mean=float(distance.mean()),
@@ -40,23 +59,39 @@ def alignment_error(transforms: Floats, truth: Floats, points: Floats) -> Alignm
 
 
 def mean_scale(transforms: Floats, truth: Floats, point: Floats) -> float:
-    """Geometric mean over the images of the scale of T_true^{-1} T at a canonical point (2,): 1 when unbiased."""
-    logs = [
-        np.log(abs(np.linalg.det(point_jacobian(T, point[None])[0]))) / 2
-        for T in inverse(truth) @ transforms
-    ]
+    """Return the geometric mean of the scales of T_true^-1 T; it is 1 if there is no bias.
+
+    Parameters
+    ----------
+    transforms, truth : (n, 3, 3) arrays
+        From the frame to the pictures.
+    point : (2,) array
+        Where in the frame the scale is taken.
+    """
+    logs = []
+    for T in inverse(truth) @ transforms:
+        area = abs(np.linalg.det(point_jacobian(T, point[None])[0]))
+        # The scale is the root of the area's.
+        logs.append(np.log(area) / 2)
     return float(np.exp(np.mean(logs)))
 
 
-def recovery_error(
-    estimate: npt.NDArray[Any], truth: npt.NDArray[Any], where: npt.NDArray[np.bool_] | None = None
-) -> float:
-    """‖estimate - truth‖ / ‖truth‖ over the entries ``where``."""
+def recovery_error(estimate: Array, truth: Array, where: Bools | None = None) -> float:
+    """Return ‖estimate - truth‖ / ‖truth‖ over the entries ``where``, by default all of them.
+
+    The three arrays have the same shape.
+    """
     chosen = np.ones(truth.shape, dtype=bool) if where is None else where
-    return float(np.linalg.norm((estimate - truth)[chosen]) / np.linalg.norm(truth[chosen]))
+    distance = np.linalg.norm((estimate - truth)[chosen])
+    return float(distance / np.linalg.norm(truth[chosen]))
 
 
-def support_f1(estimate: npt.NDArray[Any], truth: npt.NDArray[Any]) -> float:
-    """Harmonic mean of precision and recall of the non-zero entries."""
-    found, real = estimate != 0, truth != 0
-    return float(2 * (found & real).sum() / max(int(found.sum() + real.sum()), 1))
+def support_f1(estimate: Array, truth: Array) -> float:
+    """Return the harmonic mean of precision and recall of the non-zero entries.
+
+    Both arrays have the same shape; the result is zero if both are zero everywhere.
+    """
+    found = estimate != 0
+    real = truth != 0
+    agreed = (found & real).sum()
+    return float(2 * agreed / max(int(found.sum() + real.sum()), 1))

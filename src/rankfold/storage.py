@@ -1,4 +1,8 @@
-"""A result on disk: a folder with ``result.json`` and ``arrays.npz``, a format version, no pickle."""
+"""A result on disk: a folder with ``result.json`` and ``arrays.npz``, a format version, no pickle.
+
+:func:`whole_or_nothing` makes a folder that appears only when it is complete, :func:`fill` writes
+the two files of a result into it, :func:`read` reads them back.
+"""
 
 from __future__ import annotations
 
@@ -20,49 +24,62 @@ import numpy.typing as npt
 
 from rankfold.errors import FormatError, InputError, WriteError
 
+Arrays = dict[str, npt.NDArray[Any]]
+
 FORMAT = "rankfold-result"
 FORMAT_VERSION = 1
-MARK = ".rankfold"  # in a folder that was written here and holds no result
-# what zipfile and NumPy raise on damaged bytes: bad archives, unknown compressions, broken array headers
-DAMAGED = (zipfile.BadZipFile, zlib.error, NotImplementedError, SyntaxError, tokenize.TokenError)
+
+# The two files of a result.
+FACTS = "result.json"
+ARRAYS = "arrays.npz"
+
+# An empty file in a folder that was written here and holds no result.
+MARK = ".rankfold"
+
+# What reading raises on damaged files: besides plain errors of files and values, what zipfile and
+# NumPy raise on bad archives, unknown compressions and broken headers of arrays.
+DAMAGED = (
+    OSError,
+    EOFError,
+    KeyError,
+    TypeError,
+    ValueError,
+    zipfile.BadZipFile,
+    zlib.error,
+    NotImplementedError,
+    SyntaxError,
+    tokenize.TokenError,
+)
+
+# What the system reports if there is no room for a file.
+NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 @contextmanager
 def whole_or_nothing(path: str | Path, overwrite: bool = False) -> Iterator[Path]:
-    """A folder that appears at ``path`` when the block ends well, and not at all otherwise.
+    """Give a folder to fill, which appears at ``path`` if the block ends well, else not at all.
 
-    It is filled beside its place and then renamed. With ``overwrite`` a folder that rankfold wrote gives way at the
-    very end; nothing else is ever replaced.
+    It is filled beside its place and then renamed.
+
+    Parameters
+    ----------
+    path : str or Path
+        Where the folder will be.
+    overwrite : bool
+        Replace a folder that rankfold wrote, at the very end. Nothing else is ever replaced.
     """
     target = Path(path)
     _check_place(target, overwrite)
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        draft = Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=target.parent))
-    except OSError as error:
-        raise WriteError(
-            f"{target} cannot be written ({error.strerror}); choose a folder that you may write to"
-        ) from error
+    draft = _make_draft(target)
     try:
         yield draft
-        if not (draft / "result.json").exists():
-            (draft / MARK).touch()
-        draft.chmod(0o777 & ~_umask())
-        if target.exists():
-            if not overwrite:  # somebody else was quicker
-                kept = _free_name(target)
-                draft.rename(kept)
-                raise WriteError(
-                    f"{target} appeared while this was computed; the result is in {kept}"
-                )
-            _swap(draft, target)
-        else:
-            draft.rename(target)
+        _put_in_place(draft, target, overwrite)
     except OSError as error:
         shutil.rmtree(draft, ignore_errors=True)
-        if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+        if error.errno in NO_SPACE:
             raise WriteError(
-                f"no space is left to write {target}; make room or choose another disk, nothing was kept"
+                f"no space is left to write {target}; "
+                "make room or choose another disk, nothing was kept"
             ) from error
         raise
     except BaseException:
@@ -71,84 +88,76 @@ def whole_or_nothing(path: str | Path, overwrite: bool = False) -> Iterator[Path
 
 
 def _check_place(target: Path, overwrite: bool) -> None:
-    """Refuse to replace anything but a folder that was written here."""
+    """Refuse to replace anything but an empty folder or one that was written here."""
     if not target.exists():
         return
     if not overwrite:
         raise InputError(
-            f"{target} exists already; choose another name, or replace it with overwrite=True (--overwrite)"
+            f"{target} exists already; choose another name, or replace it with overwrite=True"
         )
-    ours = target.is_dir() and ((target / MARK).exists() or (target / "result.json").exists())
-    if not ours and not (target.is_dir() and not any(target.iterdir())):
+    if not target.is_dir() or not (_is_ours(target) or _is_empty(target)):
         raise InputError(
-            f"{target} was not written by rankfold and is not replaced; choose another name or remove it yourself"
+            f"{target} was not written by rankfold and is not replaced; "
+            "choose another name or remove it yourself"
         )
+
+
+def _is_ours(folder: Path) -> bool:
+    """Whether rankfold wrote a folder."""
+    return (folder / MARK).exists() or (folder / FACTS).exists()
+
+
+def _is_empty(folder: Path) -> bool:
+    """Whether nothing is in a folder."""
+    return not any(folder.iterdir())
+
+
+def _make_draft(target: Path) -> Path:
+    """Make an empty folder with a temporary name beside the target."""
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        return Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=target.parent))
+    except OSError as error:
+        raise WriteError(
+            f"{target} cannot be written ({error.strerror}); choose a folder that you may write to"
+        ) from error
+
+
+def _put_in_place(draft: Path, target: Path, overwrite: bool) -> None:
+    """Give a complete draft its name, or another one if the target appeared meanwhile."""
+    if not (draft / FACTS).exists():
+        (draft / MARK).touch()
+    # A temporary folder is private to its user; a result has the permissions of other folders.
+    draft.chmod(0o777 & ~_umask())
+    if not target.exists():
+        draft.rename(target)
+    elif overwrite:
+        _swap(draft, target)
+    else:
+        kept = _free_name(target)
+        draft.rename(kept)
+        raise WriteError(f"{target} appeared while this was computed; the result is in {kept}")
 
 
 def _swap(draft: Path, target: Path) -> None:
     """Put the draft in the place of an older folder, which stays if that fails."""
-    old = Path(tempfile.mkdtemp(prefix=f".{target.name}-old-", dir=target.parent))
+    aside = Path(tempfile.mkdtemp(prefix=f".{target.name}-old-", dir=target.parent))
+    older = aside / "it"
     try:
-        target.rename(old / "it")
+        target.rename(older)
         try:
             draft.rename(target)
         except BaseException:
-            (old / "it").rename(target)
+            older.rename(target)
             raise
     finally:
-        shutil.rmtree(old, ignore_errors=True)
+        shutil.rmtree(aside, ignore_errors=True)
 
 
 def _free_name(target: Path) -> Path:
-    """The first of NAME-2, NAME-3, ... that is not taken."""
-    return next(
-        p for k in range(2, 10_000) if not (p := target.with_name(f"{target.name}-{k}")).exists()
-    )
-
-
-def fill(
-    folder: Path, kind: str, facts: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]]
-) -> None:
-    """Write the two files of a result into a folder that is there."""
-    if any(array.dtype.hasobject for array in arrays.values()):
-        raise InputError(
-            "an array of Python objects cannot be saved; results hold numbers and text only"
-        )
-    content: dict[str, Any] = dict(arrays)
-    np.savez_compressed(folder / "arrays.npz", **content)
-    head = {"format": FORMAT, "format_version": FORMAT_VERSION, "kind": kind, **facts}
-    (folder / "result.json").write_text(json.dumps(head, indent=1) + "\n", encoding="utf-8")
-
-
-def read(path: str | Path) -> tuple[str, dict[str, Any], dict[str, npt.NDArray[Any]]]:
-    """Read a result folder: its kind, facts and arrays."""
-    folder = Path(path)
-    if not (folder / "result.json").is_file():
-        raise FormatError(
-            f"{folder} is not a rankfold result: it has no result.json; give the folder that save made"
-        )
-    try:
-        facts = json.loads((folder / "result.json").read_text(encoding="utf-8"))
-        if not isinstance(facts, dict) or facts.pop("format", None) != FORMAT:
-            raise FormatError(f"{folder / 'result.json'} was not written by rankfold")
-        version = facts.pop("format_version")
-        if version > FORMAT_VERSION:
-            raise FormatError(
-                f"{folder} has format version {version}, this rankfold reads up to {FORMAT_VERSION}; "
-                "upgrade rankfold to open it"
-            )
-        with (
-            (folder / "arrays.npz").open("rb") as file,
-            np.load(file, allow_pickle=False) as stored,
-        ):
-            arrays = {name: stored[name] for name in stored.files}
-        return facts.pop("kind"), facts, arrays
-    except (OSError, EOFError, KeyError, TypeError, ValueError, *DAMAGED) as error:
-        if isinstance(error, FormatError):
-            raise
-        raise FormatError(
-            f"{folder} is damaged or incomplete ({error}); restore it from a copy or compute it again"
-        ) from error
+    """The first of NAME-2, NAME-3 and so on that is not taken."""
+    names = (target.with_name(f"{target.name}-{k}") for k in range(2, 10_000))
+    return next(name for name in names if not name.exists())
 
 
 def _umask() -> int:
@@ -156,3 +165,73 @@ def _umask() -> int:
     mask = os.umask(0)
     os.umask(mask)
     return mask
+
+
+def fill(
+    folder: Path, kind: str, facts: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]]
+) -> None:
+    """Write the two files of a result into a folder that is there.
+
+    Parameters
+    ----------
+    folder : Path
+    kind : str
+        Which class of result it is.
+    facts : mapping
+        Everything that JSON can hold.
+    arrays : mapping of str to array
+        Numbers and text of any shape.
+    """
+    if any(array.dtype.hasobject for array in arrays.values()):
+        raise InputError(
+            "an array of Python objects cannot be saved; results hold numbers and text only"
+        )
+    content: dict[str, Any] = dict(arrays)
+    np.savez_compressed(folder / ARRAYS, **content)
+    head = {"format": FORMAT, "format_version": FORMAT_VERSION, "kind": kind, **facts}
+    (folder / FACTS).write_text(json.dumps(head, indent=1) + "\n", encoding="utf-8")
+
+
+def read(path: str | Path) -> tuple[str, dict[str, Any], Arrays]:
+    """Read a result folder and return its kind, facts and arrays, as ``fill`` got them."""
+    folder = Path(path)
+    if not (folder / FACTS).is_file():
+        raise FormatError(
+            f"{folder} is not a rankfold result: it has no result.json; "
+            "give the folder that save made"
+        )
+    try:
+        facts = _read_facts(folder)
+        arrays = _read_arrays(folder)
+        kind = facts.pop("kind")
+    except FormatError:
+        raise
+    except DAMAGED as error:
+        raise FormatError(
+            f"{folder} is damaged or incomplete ({error}); "
+            "restore it from a copy or compute it again"
+        ) from error
+    return kind, facts, arrays
+
+
+def _read_facts(folder: Path) -> dict[str, Any]:
+    """The facts of a result, with its kind, if its format is one that can be read."""
+    facts = json.loads((folder / FACTS).read_text(encoding="utf-8"))
+    if not isinstance(facts, dict) or facts.pop("format", None) != FORMAT:
+        raise FormatError(f"{folder / FACTS} was not written by rankfold")
+    version = facts.pop("format_version")
+    if version > FORMAT_VERSION:
+        raise FormatError(
+            f"{folder} has format version {version}, this rankfold reads up to {FORMAT_VERSION}; "
+            "upgrade rankfold to open it"
+        )
+    return facts
+
+
+def _read_arrays(folder: Path) -> Arrays:
+    """The arrays of a result. No pickle is ever loaded."""
+    with (
+        (folder / ARRAYS).open("rb") as file,
+        np.load(file, allow_pickle=False) as stored,
+    ):
+        return {name: stored[name] for name in stored.files}

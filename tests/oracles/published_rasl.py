@@ -61,8 +61,8 @@ def linearise(sources, motion, executor):
         return y / norm, Q.T, np.linalg.inv(R), norm
 
     parts = executor.run(one, range(len(sources)))
-    data, basis, increments, norms = (np.stack(column) for column in zip(*parts, strict=True))
-    return Linearised(data, basis, increments, norms, np.ones(data.shape, bool))
+    data, basis, to_parameters, norms = (np.stack(column) for column in zip(*parts, strict=True))
+    return Linearised(data, basis, to_parameters, norms, np.ones(data.shape, bool))
 
 
 def keys(planes, points):

@@ -7,7 +7,7 @@ import pytest
 from threadpoolctl import threadpool_info
 
 from rankfold import InputError
-from rankfold.executors import WORTH, Serial, Threads, executor_for, shared_out
+from rankfold.executors import WORTH_A_THREAD, Serial, Threads, executor_for, shared_out
 
 
 @pytest.mark.parametrize("executor", [Serial(), Threads(3)])
@@ -26,9 +26,9 @@ def test_an_error_in_a_slab_reaches_the_caller():
 
 def test_small_tasks_stay_with_the_calling_thread():
     with executor_for(None, 2) as threads:
-        assert shared_out(threads, WORTH) is threads
-        assert isinstance(shared_out(threads, WORTH - 1), Serial)
-    assert isinstance(shared_out(None, WORTH), Serial)
+        assert shared_out(threads, WORTH_A_THREAD) is threads
+        assert isinstance(shared_out(threads, WORTH_A_THREAD - 1), Serial)
+    assert isinstance(shared_out(None, WORTH_A_THREAD), Serial)
 
 
 def test_n_jobs_chooses_and_blas_is_held_to_one_thread_meanwhile():

@@ -6,8 +6,8 @@ import pytest
 from rankfold import FAMILIES, Frame, InputError, Stack
 from rankfold.families import shift
 from rankfold.warp import linearise, prepare
-from rankfold.warp.derivatives import diagonalise, orthonormalise
 from rankfold.warp.linearisation import Motion, warp_normalised
+from rankfold.warp.orthonormal import diagonalise, orthonormalise
 
 FRAME = Frame(16, 18)
 ZOOM = 1.3
@@ -43,8 +43,8 @@ def test_jacobian_of_the_normalised_warp_at_50_random_transforms(name, colour):
         sampler, motion = case(family, np.random.default_rng(seed), colour)
         local = linearise(sampler, motion)
         assert local.valid.all()
-        # Q and the increments are J in another form: J = Q' (increments)^+
-        J = np.einsum("npm,npq->nqm", local.basis, np.linalg.inv(local.increments))
+        # Q and R^-1 are J in another form: J = (R^-1)^-1 Q
+        J = np.einsum("npm,npq->nqm", local.basis, np.linalg.inv(local.to_parameters))
         for k in range(family.size):
             step = np.zeros(family.size)
             # about 1e-4 px at the corners, whatever the parameter's unit
@@ -106,16 +106,16 @@ def test_directions_that_do_not_change_the_picture_get_no_increment():
     J = rng.standard_normal((4, 50))
     J[3] = 2 * J[0] - J[1]
     reach = rng.uniform(0.1, 50, 4)
-    Q, increments = J.copy(), np.empty((4, 4))
-    orthonormalise(Q, reach, 1e-15, increments)
+    Q, to_parameters = J.copy(), np.empty((4, 4))
+    orthonormalise(Q, reach, 1e-15, to_parameters)
     assert np.count_nonzero(np.linalg.norm(Q, axis=1) > 0.5) == 3
-    assert np.isfinite(increments).all()
-    # what the basis can express, the increments turn back into parameters that give the same change
+    assert np.isfinite(to_parameters).all()
+    # what the basis can express, R^-1 turns back into parameters that give the same change
     change = J.T @ rng.standard_normal(4)
-    np.testing.assert_allclose(J.T @ (increments @ (Q @ change)), change, atol=1e-9)
+    np.testing.assert_allclose(J.T @ (to_parameters @ (Q @ change)), change, atol=1e-9)
     flat = 1e-9 * rng.standard_normal((4, 50))  # noise of a flat picture
-    orthonormalise(flat, np.ones(4), 1e-15, increments)
-    assert not increments.any()
+    orthonormalise(flat, np.ones(4), 1e-15, to_parameters)
+    assert not to_parameters.any()
     assert not flat.any()
 
 

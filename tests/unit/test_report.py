@@ -10,8 +10,9 @@ import rankfold as rf
 from rankfold import runs, storage
 from rankfold.io import read_picture
 from rankfold.report import write_report, write_sheet
-from rankfold.report.data import report_data, signed_colours
+from rankfold.report.data import report_data
 from rankfold.report.page import sheets
+from rankfold.report.pictures import signed_colours
 
 
 @pytest.fixture(scope="module")
@@ -29,6 +30,7 @@ def test_the_data_are_those_of_the_result(run, aligned):
     np.testing.assert_allclose([card.score for card in data.cards], aligned.scores)
     assert dict(data.facts)["rank"] == str(aligned.rank)
     assert dict(data.facts)["time"] == "3.3 min"
+    assert dict(data.facts)["frame (height × width)"] == "45 × 42"
     spectrum = data.spectra["low-rank"]
     assert (spectrum > 1e-6 * spectrum[0]).sum() == aligned.rank
     # the outline of the frame on the picture, as shares of it

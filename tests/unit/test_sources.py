@@ -29,7 +29,7 @@ def at_place(x, y, zoom=1.0):
 
 
 def all_of_it(monkeypatch):
-    monkeypatch.setattr(sources, "WORTH", 0.0)
+    monkeypatch.setattr(sources, "WHOLE_ABOVE", 0.0)
 
 
 @pytest.mark.parametrize("kind", SAMPLERS)
@@ -108,7 +108,7 @@ def test_derivatives_are_taken_there_too(monkeypatch):
     stack, derivative = Stack.of([PICTURE]), RNG.standard_normal((8, 3, 3)) * [[[1], [1], [1e-4]]]
     found = []
     for share in (0.5, 0.0):
-        monkeypatch.setattr(sources, "WORTH", share)
+        monkeypatch.setattr(sources, "WHOLE_ABOVE", share)
         sampler = prepare(stack, FRAME, TILTED[None], np.float64)
         values, slopes, valid = np.empty(480), np.empty((8, 480)), np.empty(480, bool)
         sampler.differentiate(0, TILTED, derivative, values, slopes, valid)

@@ -109,7 +109,7 @@ def test_the_loop_stops_when_no_residual_improves():
 
     def blind(sampler, motion, executor):
         local = linearise(sampler, motion, executor)
-        return replace(local, basis=0 * local.basis, increments=0 * local.increments)
+        return replace(local, basis=0 * local.basis, to_parameters=0 * local.to_parameters)
 
     sampler, motion, _ = at(np.zeros((6, 2)))
     settings = OuterSettings(outer_tol=0, objective_tol=-np.inf)

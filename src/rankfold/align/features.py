@@ -13,7 +13,7 @@ from rankfold.families import Floats
 from rankfold.stack import Bools, Frame, Stack
 from rankfold.warp.sampling import Sampler, source_pixels_per_pixel
 from rankfold.warp.smoothing import reach_of, smooth
-from rankfold.warp.sources import Coefficients, Source, prepare_source
+from rankfold.warp.sources import Coefficients, PreparedSource, prepare_source
 
 Array = npt.NDArray[Any]
 
@@ -33,7 +33,7 @@ def contrast_sampler(
     """
     floor = FLOOR * stack.value_range
 
-    def one(i: int) -> Source:
+    def one(i: int) -> PreparedSource:
         zoom = source_pixels_per_pixel(transforms[i], frame)
         margin = reach_of(SMOOTH * zoom) + 2 * reach_of(SURROUND * zoom)
 
@@ -41,7 +41,7 @@ def contrast_sampler(
             features = contrast(picture.astype(dtype, copy=False), mask, zoom, floor)
             return prepare_source(features, mask, blur=0.0)
 
-        return Source(stack.sources[i], stack.masks[i], margin, ready, frame, transforms[i])
+        return PreparedSource(stack.sources[i], stack.masks[i], margin, ready, frame, transforms[i])
 
     sources = tuple(executor.run(one, range(len(stack))))
     return Sampler(

@@ -126,7 +126,7 @@ def iterate(
             break
 
         # Δτ_i = R_i^{-1} δ_i, then line 6: τ <- τ + Δτ, guarded, and the gauge
-        increments = (local.increments @ solution.increments[:, :, None])[:, :, 0]
+        increments = (local.to_parameters @ solution.increments[:, :, None])[:, :, 0]
         step = guarded_step(
             sampler, motion, increments, local, solution.low_rank, settings, executor
         )

@@ -1,4 +1,7 @@
-"""Generated batches whose truth is known: low rank + sparse, with known warps, and lit heads. All seeded."""
+"""Generated batches whose truth is known: low rank + sparse, with known transforms, lit heads.
+
+The same seed gives the same bits, so the order of the random draws is part of each function.
+"""
 
 from __future__ import annotations
 
@@ -12,10 +15,31 @@ from rankfold.datasets import head
 from rankfold.families import Floats, get_family, inverse, map_points, shift
 from rankfold.stack import Bools, Frame
 
+# Unit: px. What a texture has beyond the frame on every side, so that the frame can move.
+TEXTURE_MARGIN = 14
+
+# Source px that one px of the frame spans in the pictures of heads.
+HEAD_ZOOM = 1.75
+
+# A head unit, as a share of the frame's width.
+HEAD_WIDTH = 0.46
+
+# Unit: px. What a picture of a head has beyond the frame, if the frame does not hang over.
+HEAD_MARGIN = 24
+
+# Unit: px. How much larger than the picture the head is rendered, so that it can turn.
+SCENE_MARGIN = 80
+
+# Light that reaches every point of a head, whatever the lamp.
+AMBIENT = 0.08
+
+# Sides of an occluder, as shares of the picture's: an eighth of its area.
+OCCLUDER = 0.35
+
 
 @dataclass(frozen=True)
 class LowRankTruth:
-    """data = low_rank + sparse."""
+    """A matrix with its true parts: data = low_rank + sparse, all (n, m)."""
 
     data: Floats
     low_rank: Floats
@@ -24,19 +48,43 @@ class LowRankTruth:
 
 @dataclass(frozen=True)
 class Batch:
-    """Pictures with everything that is true of them."""
+    """Pictures with everything that is true of them.
 
-    images: list[Floats]  # as photographed: misaligned, lit, hidden
-    clean: list[Floats]  # the same without occlusion and noise
-    hidden: list[Bools]  # where the two differ by occlusion
+    Parameters
+    ----------
+    images : list of (h, w) arrays
+        As photographed: misaligned, lit, partly hidden.
+    clean : list of (h, w) arrays
+        The same without occlusion and noise.
+    hidden : list of (h, w) arrays
+        True where something is in front.
+    frame : Frame
+        The grid to align on.
+    start, truth : (n, 3, 3) arrays
+        Transforms from the frame to the pictures: where an aligner begins, and the true ones.
+    points : (k, 2) array
+        Landmarks in the frame.
+    """
+
+    images: list[Floats]
+    clean: list[Floats]
+    hidden: list[Bools]
     frame: Frame
-    start: Floats  # (n, 3, 3): where an aligner is to begin
-    truth: Floats  # (n, 3, 3): frame to source
-    points: Floats  # (k, 2): landmarks in the frame
+    start: Floats
+    truth: Floats
+    points: Floats
 
 
 def low_rank_plus_sparse(n: int, m: int, rank: int, corrupted: float, seed: int) -> LowRankTruth:
-    """Product of Gaussian factors, with gross errors of 1 to 10 (either sign) on a share of the entries."""
+    """Return a matrix (n, m) of Gaussian factors with gross errors on some of its entries.
+
+    Parameters
+    ----------
+    n, m, rank : int
+    corrupted : float
+        Share of the entries with errors of size 1 to 10, of either sign.
+    seed : int
+    """
     rng = np.random.default_rng(seed)
     low_rank = rng.standard_normal((n, rank)) @ rng.standard_normal((rank, m))
     errors = rng.choice([-1.0, 1.0], (n, m)) * rng.uniform(1, 10, (n, m))
@@ -53,32 +101,42 @@ def warped_low_rank(
     corrupted: float = 0.0,
     seed: int = 0,
 ) -> Batch:
-    """Smooth random textures that span ``rank`` dimensions, under known transforms.
+    """Return smooth random textures that span ``rank`` dimensions, under known transforms.
 
-    ``misalignment`` is how far (frame px, standard deviation) each corner is moved; ``corrupted`` the share of
-    source pixels with gross errors.
+    Parameters
+    ----------
+    n : int
+        Number of pictures.
+    rank : int
+        Rank of the aligned pictures.
+    family : str
+        Which transforms.
+    frame : (height, width)
+    misalignment : float
+        How far each corner of the frame is moved, in px of the frame (standard deviation).
+    corrupted : float
+        Share of the pixels with gross errors.
+    seed : int
     """
     rng = np.random.default_rng(seed)
-    grid, kind = Frame(*frame), get_family(family)
-    margin = 14
-    shape = (frame[0] + 2 * margin, frame[1] + 2 * margin)
+    grid = Frame(*frame)
+    kind = get_family(family)
+    shape = (frame[0] + 2 * TEXTURE_MARGIN, frame[1] + 2 * TEXTURE_MARGIN)
     textures = np.stack([_texture(shape, rng) for _ in range(rank)])
-    weights = np.concatenate(
-        [np.full((n, 1), 2.0), 0.5 * rng.standard_normal((n, rank - 1))], axis=1
-    )
+    # The first texture is in all pictures with the same weight, the others differ. n x rank
+    varying = 0.5 * rng.standard_normal((n, rank - 1))
+    weights = np.concatenate([np.full((n, 1), 2.0), varying], axis=1)
     scenes = 0.5 + 0.06 * np.tensordot(weights, textures, axes=1)
-    moves = [
-        kind.fit(grid.corners, grid.corners + misalignment * rng.standard_normal((4, 2)))
-        for _ in range(n)
-    ]
-    start = np.tile(shift(np.full(2, margin)), (n, 1, 1))
+    moves = [_random_member(kind, grid, misalignment, rng) for _ in range(n)]
+    to_scene = shift(np.full(2, TEXTURE_MARGIN))
+    start = np.tile(to_scene, (n, 1, 1))
     truth = start @ np.stack(moves)
-    clean = [
-        _photograph(s, shift(np.full(2, margin)), T, shape)
-        for s, T in zip(scenes, truth, strict=True)
-    ]
+    clean = [photograph(scene, to_scene, T, shape) for scene, T in zip(scenes, truth, strict=True)]
     hidden = [rng.random(shape) < corrupted for _ in clean]
-    images = [np.where(h, rng.uniform(0, 1, shape), c) for c, h in zip(clean, hidden, strict=True)]
+    images = [
+        np.where(mask, rng.uniform(0, 1, shape), picture)
+        for picture, mask in zip(clean, hidden, strict=True)
+    ]
     return Batch(images, clean, hidden, grid, start, truth, grid.corners)
 
 
@@ -93,82 +151,102 @@ def rendered_heads(
     lights: float = 60.0,
     seed: int = 0,
 ) -> Batch:
-    """One rendered head under ``n`` lamps, each picture turned and shifted by a known amount.
+    """Return pictures of one rendered head under ``n`` lamps, turned and shifted by known amounts.
+
+    The landmarks are the pupils.
 
     Parameters
     ----------
     n : int
         Number of lamps, one picture each.
     frame : (height, width)
-        Canonical grid; one of its pixels spans 1.75 source pixels.
+        The grid to align on; one of its pixels spans 1.75 source pixels.
     rotation, translation : float
-        Largest turn (degrees) and shift along each axis (frame px); uniform.
+        Largest turn (degrees) and shift along each axis (px of the frame); uniform.
     occluded : float
         Probability that a picture has a textured rectangle of an eighth of its area in front of it.
     noise : float
         Standard deviation of the pixel noise.
     overhang : float
-        Share of the frame's height and width that lies outside the sources (half of it on either side).
+        Share of the frame's height and width that lies outside the pictures, half on either side.
     lights : float
         Largest azimuth in degrees; elevations reach 0.7 of it.
     seed : int
     """
     rng = np.random.default_rng(seed)
-    grid, zoom = Frame(*frame), 1.75
-    per_unit = 0.46 * frame[1] * zoom  # source px per head unit
-    spare = 24 if overhang == 0 else 0
-    shape = tuple(round(size * zoom * (1 - overhang)) + spare for size in frame)
-    source = Frame(*shape)
-    x, y = head.head_grid(shape[0] + 80, shape[1] + 80, per_unit)
-    heights, reflectance = head.height_field(x, y), head.albedo(x, y, rng)
-    to_scene = (
-        shift((np.array(x.shape[::-1]) - 1) / 2) @ np.diag([zoom, zoom, 1.0]) @ shift(-grid.centre)
-    )
-    to_source = shift(source.centre) @ np.diag([zoom, zoom, 1.0]) @ shift(-grid.centre)
+    grid = Frame(*frame)
+    # Source px per head unit.
+    per_unit = HEAD_WIDTH * frame[1] * HEAD_ZOOM
+    spare = HEAD_MARGIN if overhang == 0 else 0
+    shape = tuple(round(size * HEAD_ZOOM * (1 - overhang)) + spare for size in frame)
+    x, y = head.head_grid(shape[0] + SCENE_MARGIN, shape[1] + SCENE_MARGIN, per_unit)
+    heights = head.height_field(x, y)
+    reflectance = head.albedo(x, y, rng)
+    # The middle of the frame is the middle of the head, and of the picture at the start.
+    scene_centre = (np.array(x.shape[::-1]) - 1) / 2
+    zoomed = np.diag([HEAD_ZOOM, HEAD_ZOOM, 1.0])
+    to_scene = shift(scene_centre) @ zoomed @ shift(-grid.centre)
+    to_source = shift(Frame(*shape).centre) @ zoomed @ shift(-grid.centre)
     truth = np.stack([to_source @ _turn(grid.centre, rotation, translation, rng) for _ in range(n)])
-    clean, images, hidden = [], [], []
+    clean = []
+    images = []
+    hidden = []
     for T in truth:
-        lamp = head.light(rng.uniform(-lights, lights), 0.7 * rng.uniform(-lights, lights))
-        scene = head.shade(heights, reflectance, lamp, per_unit, ambient=0.08)
-        picture = np.clip(_photograph(scene, to_scene, T, shape), 0, 1)
+        azimuth = rng.uniform(-lights, lights)
+        elevation = 0.7 * rng.uniform(-lights, lights)
+        lamp = head.light(azimuth, elevation)
+        scene = head.shade(heights, reflectance, lamp, per_unit, AMBIENT)
+        picture = np.clip(photograph(scene, to_scene, T, shape), 0, 1)
+        # Drawn for every picture, so that the probability does not change the lamps.
         blocked, occluder = _occluder(shape, rng)
         mask = blocked if rng.random() < occluded else np.zeros_like(blocked)
         grain = noise * rng.standard_normal(shape)
         clean.append(picture)
         hidden.append(mask)
         images.append(np.clip(np.where(mask, occluder, picture + grain), 0, 1))
-    pupils = map_points(inverse(to_scene), head.EYES * per_unit + (np.array(x.shape[::-1]) - 1) / 2)
-    return Batch(images, clean, hidden, grid, np.tile(to_source, (n, 1, 1)), truth, pupils)
+    pupils = map_points(inverse(to_scene), head.EYES * per_unit + scene_centre)
+    start = np.tile(to_source, (n, 1, 1))
+    return Batch(images, clean, hidden, grid, start, truth, pupils)
 
 
-def _texture(shape: tuple[int, int], rng: np.random.Generator) -> Floats:
-    """Smooth noise of unit variance, two scales."""
-    parts = [
-        ndimage.gaussian_filter(rng.standard_normal(shape), s, mode="wrap") for s in (2.0, 5.0)
-    ]
-    return np.asarray(sum(part / part.std() for part in parts))
+def photograph(scene: Floats, to_scene: Floats, transform: Floats, shape: Any) -> Floats:
+    """Return what a picture of ``shape`` (height, width) shows of a scene (h, w).
 
-
-def _photograph(scene: Floats, to_scene: Floats, transform: Floats, shape: Any) -> Floats:
-    """The scene as a source of the given shape shows it, when ``transform`` maps the frame to that source."""
+    ``to_scene`` (3, 3) maps the frame to the scene, ``transform`` (3, 3) the frame to the picture.
+    """
     points = map_points(to_scene @ inverse(transform), Frame(*shape).grid)
     values = ndimage.map_coordinates(scene, points.T[::-1], order=3, mode="nearest")
     return np.asarray(values.reshape(shape))
 
 
+def _texture(shape: tuple[int, int], rng: np.random.Generator) -> Floats:
+    """Smooth noise (h, w) of two scales, each of unit variance."""
+    parts = []
+    for sigma in (2.0, 5.0):
+        parts.append(ndimage.gaussian_filter(rng.standard_normal(shape), sigma, mode="wrap"))
+    return np.asarray(sum(part / part.std() for part in parts))
+
+
+def _random_member(kind: Any, grid: Frame, spread: float, rng: np.random.Generator) -> Floats:
+    """The transform (3, 3) of a family that fits corners moved by ``spread`` px best."""
+    moved = grid.corners + spread * rng.standard_normal((4, 2))
+    return np.asarray(kind.fit(grid.corners, moved))
+
+
 def _turn(centre: Floats, rotation: float, translation: float, rng: np.random.Generator) -> Floats:
-    """A random turn about ``centre`` and shift."""
+    """A random turn (3, 3) about ``centre`` (2,) by up to ``rotation`` degrees, and a shift."""
     angle = np.radians(rng.uniform(-rotation, rotation))
-    motion = get_family("euclidean").matrix(
-        np.array([angle, *rng.uniform(-translation, translation, 2)])
-    )
+    offset = rng.uniform(-translation, translation, 2)
+    motion = get_family("euclidean").matrix(np.array([angle, *offset]))
     return shift(centre) @ motion @ shift(-centre)
 
 
 def _occluder(shape: Any, rng: np.random.Generator) -> tuple[Bools, Floats]:
-    """A rectangle of 0.35 x 0.35 of the picture anywhere in it, and its texture."""
-    h, w = (round(0.35 * size) for size in shape)
-    top, left = rng.integers(shape[0] - h + 1), rng.integers(shape[1] - w + 1)
+    """Where a rectangle somewhere in a picture (h, w) is, and its texture (h, w)."""
+    h = round(OCCLUDER * shape[0])
+    w = round(OCCLUDER * shape[1])
+    top = rng.integers(shape[0] - h + 1)
+    left = rng.integers(shape[1] - w + 1)
     mask = np.zeros(shape, dtype=bool)
     mask[top : top + h, left : left + w] = True
     return mask, 0.6 * rng.random() + 0.4 * rng.random(shape)

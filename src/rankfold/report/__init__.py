@@ -1,4 +1,9 @@
-"""One HTML file that shows what happened to every picture: data -> figures -> page."""
+"""One HTML file that shows what happened to every picture.
+
+``content.py`` lists what is shown, ``data.py`` collects it with the small pictures of
+``pictures.py``, ``figures.py`` draws the plots, and ``page.py`` puts all into the file.
+``sheet.py`` writes a contact sheet instead.
+"""
 
 from rankfold.report.page import write_report
 from rankfold.report.sheet import write_sheet

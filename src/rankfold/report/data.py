@@ -1,8 +1,8 @@
-"""What the report shows, as plain values and small pictures; nothing here knows of HTML or of plots."""
+"""Collect what the report shows of a run. Nothing here knows of HTML or of plots."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,113 +10,53 @@ import numpy as np
 import numpy.typing as npt
 
 from rankfold.families import Floats, inverse, map_points
+from rankfold.report.content import Card, ReportData
+from rankfold.report.pictures import (
+    Bytes,
+    average,
+    rgb,
+    share_in_error,
+    signed_colours,
+    spectrum,
+)
 from rankfold.result import Alignment, Decomposition
 from rankfold.runs import Run, as_bytes, display_range
-from rankfold.status import Trace
 
-Bytes = npt.NDArray[np.uint8]
 Array = npt.NDArray[Any]
 
-IN_ERROR = 0.1  # of the display range: a pixel that differs by more counts as not belonging
-
-
-@dataclass(frozen=True)
-class Card:
-    """One picture in the grid."""
-
-    index: int
-    name: str
-    score: float | None  # None: without transforms there is no place to score
-    failed: bool
-    rescued: bool
-    moved: float | None  # frame px
-    share: float  # of its pixels that did not belong
-    outline: list[
-        list[float]
-    ]  # corners of the frame on the picture, as shares of its width and height
-    size: list[int]  # height, width of the original
-
-
-@dataclass(frozen=True)
-class ReportData:
-    """Everything on the page."""
-
-    title: str
-    sentence: str
-    good: bool
-    facts: list[tuple[str, str]]
-    cards: list[Card]
-    kinds: list[tuple[str, str]]  # key, caption
-    tiles: dict[str, list[Bytes]]  # key -> one (h, w, 3) a picture
-    averages: list[tuple[str, Bytes]]
-    trace: Trace
-    spectra: dict[str, Floats]
-    outlines: Floats | None  # (n, 4, 2): where each frame went from its start, frame coordinates
-    failed: npt.NDArray[np.bool_]
-    command: str
+# Unit: seconds. Longer times are shown in minutes.
+IN_MINUTES = 120
 
 
 def report_data(run: Run) -> ReportData:
-    """Collect what is shown of a run."""
-    result = run.result
-    return (
-        _of_alignment(run, result)
-        if isinstance(result, Alignment)
-        else _of_decomposition(run, result)
-    )
+    """Return what the report shows of a run."""
+    if isinstance(run.result, Alignment):
+        return _of_alignment(run, run.result)
+    return _of_decomposition(run, run.result)
 
 
 def _of_alignment(run: Run, result: Alignment) -> ReportData:
+    """What is shown of an alignment."""
     low, high = display_range([result.aligned])
-    # small copies have their own range; brought to the frame at the start they are the pictures before
+    # The run keeps small copies of its inputs, as bytes. Through the start's transforms they are
+    # the pictures in the frame as they were before.
     before = replace(result, transforms=result.start).apply(run.inputs)
-    outlines = map_points(
-        inverse(result.start) @ result.transforms, result.frame.corners
-    )  # each frame from its start
-    moved = np.linalg.norm(outlines - result.frame.corners, axis=2).max(axis=1)
-    share = _share(result.sparse, high - low)
-    corners = map_points(result.transforms, result.frame.corners)
-    cards = [
-        Card(
-            index=i,
-            name=name,
-            score=float(result.scores[i]),
-            failed=bool(result.failed[i]),
-            rescued=bool(result.rescued[i]),
-            moved=float(moved[i]),
-            share=float(share[i]),
-            outline=((corners[i] + 0.5) / result.source_shapes[i][::-1]).tolist(),
-            size=[int(v) for v in result.source_shapes[i]],
-        )
-        for i, name in enumerate(result.names)
-    ]
-    tiles = {
-        "input": [_rgb(copy) for copy in run.inputs],
-        "aligned": [_rgb(as_bytes(p, low, high)) for p in result.aligned],
-        "low_rank": [_rgb(as_bytes(p, low, high)) for p in result.low_rank],
-        "error": [signed_colours(p, high - low) for p in result.sparse],
-    }
-    failed = int(result.failed.sum())
-    facts = [
-        ("pictures", str(len(cards))),
-        ("failed", str(failed)),
-        ("rank", str(result.rank)),
-        ("objective", f"{result.objective:.3f}"),
-        ("frame", f"{result.frame.width} × {result.frame.height}"),
-        ("method", f"{result.method}, {result.family}"),
-        *_time(run),
-    ]
-    names = ", ".join(card.name for card in cards if card.failed)
-    outcome = (
-        "Every picture found its place"
-        if not failed
-        else f"{failed} of {len(cards)} did not find their place: {names}"
-    )
+    # From the frame to the picture and back through the start. n x 4 x 2
+    outlines = map_points(inverse(result.start) @ result.transforms, result.frame.corners)
+    cards = _alignment_cards(result, outlines, high - low)
     return ReportData(
         title=_title(run),
-        sentence=f"{outcome}. The run {result.status.value} ({result.stop_rule}).",
-        good=not failed and result.status.good,
-        facts=facts,
+        sentence=_alignment_sentence(result, cards),
+        good=not result.failed.any() and result.status.good,
+        facts=[
+            ("pictures", str(len(cards))),
+            ("failed", str(int(result.failed.sum()))),
+            ("rank", str(result.rank)),
+            ("objective", f"{result.objective:.3f}"),
+            ("frame (height × width)", f"{result.frame.height} × {result.frame.width}"),
+            ("method", f"{result.method}, {result.family}"),
+            *_time(run),
+        ],
         cards=cards,
         kinds=[
             ("input", "input"),
@@ -124,117 +64,148 @@ def _of_alignment(run: Run, result: Alignment) -> ReportData:
             ("low_rank", "low-rank"),
             ("error", "error"),
         ],
-        tiles=tiles,
+        tiles={
+            "input": [rgb(copy) for copy in run.inputs],
+            "aligned": _tiles(result.aligned, low, high),
+            "low_rank": _tiles(result.low_rank, low, high),
+            "error": [signed_colours(error, high - low) for error in result.sparse],
+        },
         averages=[
-            ("average before", _average(before, 0, 255)),
-            ("average aligned", _average(result.aligned, low, high)),
-            ("average low-rank", _average(result.low_rank, low, high)),
+            ("average before", average(before, 0, 255)),
+            ("average aligned", average(result.aligned, low, high)),
+            ("average low-rank", average(result.low_rank, low, high)),
         ],
         trace=result.trace,
         spectra={
-            "before": _spectrum(before),
-            "aligned": _spectrum(result.aligned),
-            "low-rank": _spectrum(result.low_rank),
+            "before": spectrum(before),
+            "aligned": spectrum(result.aligned),
+            "low-rank": spectrum(result.low_rank),
         },
         outlines=outlines,
         failed=result.failed,
-        command=str(run.config.get("command", "")),
+        command=_command(run),
     )
 
 
+def _alignment_cards(result: Alignment, outlines: Floats, span: float) -> list[Card]:
+    """A card for each picture; ``outlines`` (n, 4, 2) say where the frames went."""
+    moved = np.linalg.norm(outlines - result.frame.corners, axis=2).max(axis=1)
+    share = share_in_error(result.sparse, span)
+    # n x 4 x 2, in px of each picture.
+    corners = map_points(result.transforms, result.frame.corners)
+    cards = []
+    for i, name in enumerate(result.names):
+        height_width = result.source_shapes[i]
+        # A pixel's centre is at an integer, the picture's edge half a pixel further out.
+        outline = (corners[i] + 0.5) / height_width[::-1]
+        card = Card(
+            index=i,
+            name=name,
+            score=float(result.scores[i]),
+            failed=bool(result.failed[i]),
+            rescued=bool(result.rescued[i]),
+            moved=float(moved[i]),
+            share=float(share[i]),
+            outline=outline.tolist(),
+            size=[int(length) for length in height_width],
+        )
+        cards.append(card)
+    return cards
+
+
+def _alignment_sentence(result: Alignment, cards: list[Card]) -> str:
+    """Whether every picture found its place, which did not, and why the run ended."""
+    failed = [card.name for card in cards if card.failed]
+    outcome = "Every picture found its place"
+    if failed:
+        outcome = f"{len(failed)} of {len(cards)} did not find their place: {', '.join(failed)}"
+    return f"{outcome}. The run {result.status.value} ({result.stop_rule})."
+
+
 def _of_decomposition(run: Run, result: Decomposition) -> ReportData:
+    """What is shown of a decomposition without transforms."""
+    # The parts add up to the pictures, up to the solver's tolerance. n x h x w [x c]
     given = result.low_rank + result.sparse
     low, high = display_range([given])
-    share = _share(result.sparse, high - low)
-    shape = [int(v) for v in result.low_rank.shape[1:3]]
-    names = run.names
-    cards = [
-        Card(i, name, None, False, False, None, float(share[i]), [], shape)
-        for i, name in enumerate(names)
-    ]
+    height, width = result.low_rank.shape[1:3]
+    cards = _decomposition_cards(run, result, high - low)
     return ReportData(
         title=_title(run),
-        sentence=f"{len(cards)} pictures, low rank {result.rank} + sparse. The run {result.status.value}.",
+        sentence=(
+            f"{len(cards)} pictures, low rank {result.rank} + sparse. "
+            f"The run {result.status.value}."
+        ),
         good=result.status.good,
         facts=[
             ("pictures", str(len(cards))),
             ("rank", str(result.rank)),
             ("objective", f"{result.objective:.4g}"),
-            ("size", f"{shape[1]} × {shape[0]}"),
+            ("size (height × width)", f"{height} × {width}"),
             ("method", result.method),
             *_time(run),
         ],
         cards=cards,
         kinds=[("input", "input"), ("low_rank", "low-rank"), ("error", "error")],
         tiles={
-            "input": [_rgb(as_bytes(p, low, high)) for p in given],
-            "low_rank": [_rgb(as_bytes(p, low, high)) for p in result.low_rank],
-            "error": [signed_colours(p, high - low) for p in result.sparse],
+            "input": _tiles(given, low, high),
+            "low_rank": _tiles(result.low_rank, low, high),
+            "error": [signed_colours(error, high - low) for error in result.sparse],
         },
         averages=[
-            ("average input", _average(given, low, high)),
-            ("average low-rank", _average(result.low_rank, low, high)),
+            ("average input", average(given, low, high)),
+            ("average low-rank", average(result.low_rank, low, high)),
         ],
         trace=result.trace,
-        spectra={"input": _spectrum(given), "low-rank": _spectrum(result.low_rank)},
+        spectra={"input": spectrum(given), "low-rank": spectrum(result.low_rank)},
         outlines=None,
         failed=np.zeros(len(cards), dtype=bool),
-        command=str(run.config.get("command", "")),
+        command=_command(run),
     )
 
 
-def signed_colours(values: Array, span: float) -> Bytes:
-    """Errors as colour: blue is darker than the clean picture, orange brighter, mid-grey nothing."""
-    grey = np.nan_to_num(values if values.ndim == 2 else values.mean(axis=2))
-    t = np.clip(grey / (0.6 * span), -1, 1)[..., None]
-    none, dark, bright = (
-        np.array([128, 128, 128]),
-        np.array([30, 110, 235]),
-        np.array([255, 150, 20]),
-    )
-    mixed = none + np.abs(t) * np.where(t < 0, dark - none, bright - none)
-    return np.asarray(mixed.astype(np.uint8))
+def _decomposition_cards(run: Run, result: Decomposition, span: float) -> list[Card]:
+    """A card for each picture, without anything that needs transforms."""
+    share = share_in_error(result.sparse, span)
+    size = [int(length) for length in result.low_rank.shape[1:3]]
+    return [
+        Card(
+            index=i,
+            name=name,
+            score=None,
+            failed=False,
+            rescued=False,
+            moved=None,
+            share=float(share[i]),
+            outline=[],
+            size=size,
+        )
+        for i, name in enumerate(run.names)
+    ]
 
 
-def _rgb(picture: Bytes) -> Bytes:
-    """Three channels, whatever came."""
-    if picture.ndim == 2:
-        return np.dstack([picture] * 3)
-    return (
-        picture if picture.shape[2] == 3 else np.dstack([picture.mean(axis=2).astype(np.uint8)] * 3)
-    )
-
-
-def _average(pictures: Array, low: float, high: float) -> Bytes:
-    """Mean over the pictures that show a pixel."""
-    seen = np.isfinite(pictures)
-    mean = np.where(seen, pictures, 0).sum(axis=0) / np.maximum(seen.sum(axis=0), 1)
-    return _rgb(as_bytes(mean, low, high))
-
-
-def _spectrum(pictures: Array) -> Floats:
-    """Singular values of the pictures as rows of unit norm."""
-    rows = np.nan_to_num(pictures.reshape(len(pictures), -1)).astype(np.float64)
-    rows /= np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-300)
-    return np.asarray(np.sqrt(np.maximum(np.linalg.eigvalsh(rows @ rows.T)[::-1], 0)))
-
-
-def _share(sparse: Array, span: float) -> Floats:
-    """Share (n,) of pixels that did not belong."""
-    return np.asarray((np.abs(sparse.reshape(len(sparse), -1)) > IN_ERROR * span).mean(axis=1))
+def _tiles(pictures: Array, low: float, high: float) -> list[Bytes]:
+    """Pictures (n, h, w[, c]) as bytes (h, w, 3), ``low`` black and ``high`` white."""
+    return [rgb(as_bytes(picture, low, high)) for picture in pictures]
 
 
 def _title(run: Run) -> str:
-    """What was aligned."""
-    given = (
-        run.config.get("title") or Path(run.config["input"].get("path", run.path)).resolve().name
-    )
-    return str(given)
+    """The title that the run was given, or the name of the folder that was aligned."""
+    given = run.config.get("title")
+    if given:
+        return str(given)
+    return Path(run.config["input"].get("path", run.path)).resolve().name
+
+
+def _command(run: Run) -> str:
+    """What repeats the run; empty if unknown."""
+    return str(run.config.get("command", ""))
 
 
 def _time(run: Run) -> list[tuple[str, str]]:
-    """How long it took, where that is known."""
+    """A fact that says how long the run took; none if that is unknown."""
     seconds = run.config.get("seconds")
     if seconds is None:
         return []
-    return [("time", f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.1f} min")]
+    if seconds < IN_MINUTES:
+        return [("time", f"{seconds:.0f} s")]
+    return [("time", f"{seconds / 60:.1f} min")]

@@ -1,4 +1,8 @@
-"""The plots of the report, as SVG that takes the page's own text colour. The one home of matplotlib."""
+"""The plots of the report, as SVG that takes the page's own text colour.
+
+This is the one home of matplotlib. Each public function returns one ``<svg>`` element; it hands a
+function that draws on axes to ``_svg``, which sets the style and cleans the text.
+"""
 
 from __future__ import annotations
 
@@ -13,153 +17,178 @@ import numpy.typing as npt
 from rankfold.families import Floats
 from rankfold.status import Trace
 
-INK = "#123456"  # stands for the page's text colour until the plot is in the page
-BLUE, ORANGE, RED, GREEN = "#3b82f6", "#e08a1e", "#dc4437", "#2f9e68"
+# Stands for the page's text colour until the plot is in the page.
+INK = "#123456"
+
+BLUE = "#3b82f6"
+ORANGE = "#e08a1e"
+RED = "#dc4437"
+GREEN = "#2f9e68"
 STAGES = {"coarse": GREEN, "features": ORANGE, "pixels": BLUE}
+
+# Unit: inches. The page stretches the plot to its own width.
+SIZE = (5.2, 3.3)
+
+# Least values on logarithmic axes, which have no zero.
+LEAST_STEP = 1e-4
+LEAST_RESIDUAL = 1e-16
+LEAST_SINGULAR_VALUE = 1e-6
+
+LINE = {"lw": 1.3}
+DOTTED_LINE = {"marker": "o", "ms": 3, "lw": 1.3}
+LEGEND = {"frameon": False, "labelcolor": INK, "fontsize": 8}
+
+STYLE: Any = {
+    # Text stays text, so that the page's font and colour apply.
+    "svg.fonttype": "none",
+    # Names of elements depend on this instead of on chance: the same run gives the same page.
+    "svg.hashsalt": "rankfold",
+    "font.family": "sans-serif",
+    "font.size": 9,
+    "text.color": INK,
+    "axes.labelcolor": INK,
+    "axes.edgecolor": INK,
+    "xtick.color": INK,
+    "ytick.color": INK,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.facecolor": "none",
+    "figure.facecolor": "none",
+    "axes.grid": True,
+    "grid.color": INK,
+    "grid.alpha": 0.13,
+    "grid.linewidth": 0.6,
+}
 
 
 def convergence(trace: Trace) -> str:
-    """Objective and median step of the outer iterations, or residuals of the inner ones where there are no others."""
+    """Return a plot of the objective over that of the steps, by outer iteration.
 
-    def outer(axes: Any) -> None:
-        twin = axes[1]
-        stages = np.asarray(trace.outer["stage"])
-        numbers = np.arange(1, len(stages) + 1)
-        for stage in dict.fromkeys(stages.tolist()):
-            chosen = stages == stage
-            style = {"color": STAGES.get(stage, BLUE), "marker": "o", "ms": 3, "lw": 1.3}
-            axes[0].plot(
-                numbers[chosen], np.asarray(trace.outer["objective"])[chosen], label=stage, **style
-            )
-            twin.semilogy(
-                numbers[chosen],
-                np.maximum(np.asarray(trace.outer["median_displacement"])[chosen], 1e-4),
-                **style,
-            )
-        axes[0].set_ylabel("objective")
-        twin.set_ylabel("median step, px")
-        twin.set_xlabel("outer iteration")
-        axes[0].legend(frameon=False, labelcolor=INK, fontsize=8)
+    A decomposition has no outer iterations; its inner ones are shown, with their residuals.
+    """
+    if len(trace.outer.get("objective", ())):
+        return _svg(lambda axes: _draw_outer(axes, trace), rows=2, share=True)
+    return _svg(lambda axes: _draw_inner(axes, trace), rows=2, share=True)
 
-    def inner(axes: Any) -> None:
-        number = np.arange(1, len(trace.inner["objective"]) + 1)
-        axes[0].plot(number, trace.inner["objective"], color=BLUE, lw=1.3)
-        axes[0].set_ylabel("objective")
-        axes[1].semilogy(
-            number,
-            np.maximum(trace.inner["primal_residual"], 1e-16),
-            color=BLUE,
-            lw=1.3,
-            label="primal",
-        )
-        axes[1].semilogy(
-            number,
-            np.maximum(trace.inner["dual_residual"], 1e-16),
-            color=ORANGE,
-            lw=1.3,
-            label="dual",
-        )
-        axes[1].legend(frameon=False, labelcolor=INK, fontsize=8)
-        axes[1].set_ylabel("residual")
-        axes[1].set_xlabel("inner iteration")
 
-    return _svg(outer if len(trace.outer.get("objective", ())) else inner, rows=2, share=True)
+def _draw_outer(axes: Any, trace: Trace) -> None:
+    """Objective and median step of the outer iterations, each stage in its colour."""
+    above, below = axes
+    stages = np.asarray(trace.outer["stage"])
+    objective = np.asarray(trace.outer["objective"])
+    step = np.maximum(np.asarray(trace.outer["median_displacement"]), LEAST_STEP)
+    numbers = np.arange(1, len(stages) + 1)
+    for stage in dict.fromkeys(stages.tolist()):
+        chosen = stages == stage
+        style = {"color": STAGES.get(stage, BLUE), **DOTTED_LINE}
+        above.plot(numbers[chosen], objective[chosen], label=stage, **style)
+        below.semilogy(numbers[chosen], step[chosen], **style)
+    above.set_ylabel("objective")
+    below.set_ylabel("median step, px")
+    below.set_xlabel("outer iteration")
+    above.legend(**LEGEND)
+
+
+def _draw_inner(axes: Any, trace: Trace) -> None:
+    """Objective and both residuals of the inner iterations."""
+    above, below = axes
+    objective = trace.inner["objective"]
+    primal = np.maximum(trace.inner["primal_residual"], LEAST_RESIDUAL)
+    dual = np.maximum(trace.inner["dual_residual"], LEAST_RESIDUAL)
+    numbers = np.arange(1, len(objective) + 1)
+    above.plot(numbers, objective, color=BLUE, **LINE)
+    above.set_ylabel("objective")
+    below.semilogy(numbers, primal, color=BLUE, label="primal", **LINE)
+    below.semilogy(numbers, dual, color=ORANGE, label="dual", **LINE)
+    below.legend(**LEGEND)
+    below.set_ylabel("residual")
+    below.set_xlabel("inner iteration")
 
 
 def singular_values(spectra: dict[str, Floats]) -> str:
-    """Singular values of the pictures before, aligned and low-rank, on one logarithmic axis."""
+    """Return a plot of singular values (n,) on one logarithmic axis, one line a caption."""
 
     def draw(axes: Any) -> None:
+        (plot,) = axes
         top = max(float(values[0]) for values in spectra.values())
-        styles = zip(spectra.items(), (ORANGE, GREEN, BLUE)[-len(spectra) :], strict=True)
-        for (name, values), colour in styles:
-            kept = values[values > 1e-6 * top]
-            axes[0].semilogy(
-                np.arange(1, len(kept) + 1),
-                kept,
-                color=colour,
-                marker="o",
-                ms=3,
-                lw=1.3,
-                label=name,
-            )
-        axes[0].set_xlabel("number")
-        axes[0].set_ylabel("singular value")
-        axes[0].legend(frameon=False, labelcolor=INK, fontsize=8)
+        # A decomposition has two lines, an alignment three; the last is always blue.
+        colours = (ORANGE, GREEN, BLUE)[-len(spectra) :]
+        for (name, values), colour in zip(spectra.items(), colours, strict=True):
+            kept = values[values > LEAST_SINGULAR_VALUE * top]
+            numbers = np.arange(1, len(kept) + 1)
+            plot.semilogy(numbers, kept, color=colour, label=name, **DOTTED_LINE)
+        plot.set_xlabel("number")
+        plot.set_ylabel("singular value")
+        plot.legend(**LEGEND)
 
     return _svg(draw)
 
 
 def transforms(outlines: Floats, failed: npt.NDArray[np.bool_]) -> str:
-    """Where each picture's frame went from its start; failed ones in red."""
+    """Return a plot of where frames (n, 4, 2) went from their starts; ``failed`` (n,) are red."""
 
     def draw(axes: Any) -> None:
+        (plot,) = axes
+        # Many outlines lie over each other: the more there are, the fainter each is.
+        faint = max(0.12, min(0.6, 20 / len(outlines)))
         for quad, bad in zip(outlines, failed, strict=True):
-            closed = np.vstack([quad, quad[:1]])
-            alpha = 0.9 if bad else max(0.12, min(0.6, 20 / len(outlines)))
-            axes[0].plot(
-                *closed.T, color=RED if bad else BLUE, alpha=alpha, lw=1.0, zorder=3 if bad else 2
-            )
-        middle = np.vstack([np.median(outlines, axis=0), np.median(outlines, axis=0)[:1]])
-        axes[0].plot(*middle.T, color=INK, lw=1.2, ls="--", zorder=4)
-        axes[0].invert_yaxis()
-        axes[0].set_aspect("equal", adjustable="datalim")
-        axes[0].set_xlabel("x, px of the frame")
-        axes[0].set_ylabel("y")
+            colour = RED if bad else BLUE
+            alpha = 0.9 if bad else faint
+            height = 3 if bad else 2
+            plot.plot(*_closed(quad).T, color=colour, alpha=alpha, lw=1.0, zorder=height)
+        middle = np.median(outlines, axis=0)
+        plot.plot(*_closed(middle).T, color=INK, lw=1.2, ls="--", zorder=4)
+        plot.invert_yaxis()
+        plot.set_aspect("equal", adjustable="datalim")
+        plot.set_xlabel("x, px of the frame")
+        plot.set_ylabel("y")
 
     return _svg(draw)
 
 
+def _closed(quad: Floats) -> Floats:
+    """Corners (4, 2) and the first one again (5, 2)."""
+    return np.vstack([quad, quad[:1]])
+
+
 def scores(values: Floats, limit: float) -> str:
-    """Scores of all pictures, sorted; above the limit they failed."""
+    """Return a plot of the scores (n,) of all pictures, sorted; those above the limit failed."""
 
     def draw(axes: Any) -> None:
+        (plot,) = axes
         ordered = np.sort(values)[::-1]
-        colours = [RED if v > limit else BLUE for v in ordered]
-        axes[0].bar(np.arange(1, len(ordered) + 1), ordered, color=colours, width=0.85)
-        axes[0].axhline(limit, color=INK, lw=0.9, ls="--")
-        axes[0].set_ylim(0, max(1.0, float(ordered[0])) * 1.03)
-        axes[0].set_xlabel("pictures, worst first")
-        axes[0].set_ylabel("score")
+        numbers = np.arange(1, len(ordered) + 1)
+        colours = [RED if value > limit else BLUE for value in ordered]
+        plot.bar(numbers, ordered, color=colours, width=0.85)
+        plot.axhline(limit, color=INK, lw=0.9, ls="--")
+        plot.set_ylim(0, max(1.0, float(ordered[0])) * 1.03)
+        plot.set_xlabel("pictures, worst first")
+        plot.set_ylabel("score")
 
     return _svg(draw)
 
 
 def _svg(draw: Callable[[Any], None], rows: int = 1, share: bool = False) -> str:
-    """Run a drawing function on fresh axes and return the SVG element."""
+    """The SVG element of what ``draw`` draws on an array of ``rows`` axes."""
     import matplotlib as mpl
     from matplotlib.backends.backend_svg import FigureCanvasSVG
     from matplotlib.figure import Figure
 
-    style: Any = {
-        "svg.fonttype": "none",
-        "svg.hashsalt": "rankfold",
-        "font.family": "sans-serif",
-        "font.size": 9,
-        **dict.fromkeys(
-            ["text.color", "axes.labelcolor", "axes.edgecolor", "xtick.color", "ytick.color"], INK
-        ),
-        "axes.spines.top": False,
-        "axes.spines.right": False,
-        "axes.facecolor": "none",
-        "figure.facecolor": "none",
-        "axes.grid": True,
-        "grid.color": INK,
-        "grid.alpha": 0.13,
-        "grid.linewidth": 0.6,
-    }
-    with mpl.rc_context(style):
-        figure = Figure(figsize=(5.2, 3.3), layout="constrained")
+    out = io.StringIO()
+    nothing: Any = {"Date": None, "Creator": None}
+    with mpl.rc_context(STYLE):
+        figure = Figure(figsize=SIZE, layout="constrained")
         FigureCanvasSVG(figure)
-        axes = figure.subplots(rows, 1, sharex=share, squeeze=False)[:, 0]
-        draw(axes)
-        out = io.StringIO()
-        figure.savefig(
-            out, format="svg", transparent=True, metadata={"Date": None, "Creator": None}
-        )
-    text = out.getvalue()
+        draw(figure.subplots(rows, 1, sharex=share, squeeze=False)[:, 0])
+        figure.savefig(out, format="svg", transparent=True, metadata=nothing)
+    return _for_page(out.getvalue())
+
+
+def _for_page(text: str) -> str:
+    """An SVG file as an element of the page: its text colour, its width, no metadata."""
     text = text[text.index("<svg") :].replace(INK, "currentColor")
     text = re.sub(r"<metadata>.*?</metadata>", "", text, flags=re.DOTALL)
+    # Without a width and a height of its own, the plot fills what the page gives it.
     text = re.sub(r'(<svg[^>]*?) width="[^"]*" height="[^"]*"', r"\1", text, count=1)
     text = re.sub(r'(<svg[^>]*?) height="[^"]*"', r"\1", text, count=1)
     return re.sub(r'(<svg[^>]*?) width="[^"]*"', r"\1", text, count=1)

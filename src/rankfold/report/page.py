@@ -1,4 +1,8 @@
-"""Data and figures into one self-contained HTML file: pictures in sprites, no network, nothing unescaped."""
+"""Data and figures into one self-contained HTML file: no network, and all text escaped.
+
+The pictures travel in *sprites*: sheets of many small pictures, of which the page shows one box
+each. The page then loads far fewer images.
+"""
 
 from __future__ import annotations
 
@@ -15,121 +19,181 @@ import numpy as np
 from rankfold import __version__
 from rankfold.align.scores import FAILED
 from rankfold.errors import InputError
-from rankfold.report.data import Bytes, ReportData, report_data
+from rankfold.report.content import ReportData
+from rankfold.report.data import report_data
+from rankfold.report.pictures import Bytes
 from rankfold.runs import Run, open_run
 
-SMALL = 88  # long side of a picture in the grid, px
-SMALL_SHEET = 100  # pictures in one sprite
+# Unit: px. Long side of a picture in the grid, and of an average.
+SMALL = 88
+AVERAGE = 320
+
+# Unit: px. Long side of a picture in the large view, for up to so many pictures; the file would
+# grow too large otherwise.
+LARGE = {60: 320, 300: 224}
+LARGE_FOR_MORE = 128
+
+# How many pictures are in one sprite.
+SMALL_SHEET = 100
 LARGE_SHEET = 24
+
+# Quality and effort of the compressor (WebP).
+QUALITY = 86
+EFFORT = 4
 
 
 def write_report(run: str | Path | Run, path: str | Path | None = None) -> Path:
-    """Write the report of a run; ``report.html`` in its folder by default.
+    """Write the report of a run and return its path.
 
     Needs matplotlib and jinja2: ``pip install rankfold[report]``.
+
+    Parameters
+    ----------
+    run : str, Path or Run
+        A run, or its folder.
+    path : str or Path, optional
+        The file to write; ``report.html`` in the run's folder by default.
     """
     opened = run if isinstance(run, Run) else open_run(run)
     target = opened.path / "report.html" if path is None else Path(path)
-    target.write_text(render(report_data(opened)), encoding="utf-8", errors="replace")
+    text = render(report_data(opened))
+    # A name of a file may hold bytes that are no text; they become question marks.
+    target.write_text(text, encoding="utf-8", errors="replace")
     return target
 
 
 def render(data: ReportData) -> str:
-    """The page as text."""
+    """Return the page as text."""
     try:
-        from jinja2 import Environment, StrictUndefined
+        template = _template()
+        plots = _plots(data)
+    except ImportError as error:
+        raise InputError(
+            "a report needs matplotlib and jinja2; run `pip install rankfold[report]`"
+        ) from error
+    averages = []
+    for caption, picture in data.averages:
+        averages.append((caption, _uri(_fit(picture, AVERAGE, grow=True))))
+    text = template.render(
+        data=data,
+        plots=plots,
+        averages=averages,
+        payload=_payload(data),
+        version=__version__,
+    )
+    return str(text)
 
-        from rankfold.report import figures
-    except ImportError as error:
-        raise InputError(
-            "a report needs matplotlib and jinja2; run `pip install rankfold[report]`"
-        ) from error
-    try:
-        plots = [
-            ("Convergence", figures.convergence(data.trace)),
-            ("Singular values", figures.singular_values(data.spectra)),
-        ]
-        if data.outlines is not None:
-            plots += [
-                ("Where the frames went", figures.transforms(data.outlines, data.failed)),
-                (
-                    f"Scores (above {FAILED}: failed)",
-                    figures.scores(np.array([c.score for c in data.cards]), FAILED),
-                ),
-            ]
-    except ImportError as error:
-        raise InputError(
-            "a report needs matplotlib and jinja2; run `pip install rankfold[report]`"
-        ) from error
-    side = 320 if len(data.cards) <= 60 else 224 if len(data.cards) <= 300 else 128
+
+def _template() -> Any:
+    """The page without its content."""
+    from jinja2 import Environment, StrictUndefined
+
+    environment = Environment(
+        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    page = resources.files("rankfold.report").joinpath("page.html")
+    return environment.from_string(page.read_text("utf-8"))
+
+
+def _plots(data: ReportData) -> list[tuple[str, str]]:
+    """Captions and SVG elements, in the order in which they are shown."""
+    from rankfold.report import figures
+
+    plots = [
+        ("Convergence", figures.convergence(data.trace)),
+        ("Singular values", figures.singular_values(data.spectra)),
+    ]
+    if data.outlines is None:
+        return plots
+    values = np.array([card.score for card in data.cards])
+    return [
+        *plots,
+        ("Where the frames went", figures.transforms(data.outlines, data.failed)),
+        (f"Scores (above {FAILED}: failed)", figures.scores(values, FAILED)),
+    ]
+
+
+def _payload(data: ReportData) -> str:
+    """What the page's script reads, as JSON that can stand in a script element."""
+    count = len(data.cards)
+    sides = [side for limit, side in LARGE.items() if count <= limit]
+    large = sides[0] if sides else LARGE_FOR_MORE
     payload = {
         "cards": [asdict(card) for card in data.cards],
         "kinds": data.kinds,
         "small": {key: sheets(tiles, SMALL, SMALL_SHEET) for key, tiles in data.tiles.items()},
-        "large": {key: sheets(tiles, side, LARGE_SHEET) for key, tiles in data.tiles.items()},
+        "large": {key: sheets(tiles, large, LARGE_SHEET) for key, tiles in data.tiles.items()},
     }
-    environment = Environment(
-        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
-    )
-    template = environment.from_string(
-        resources.files("rankfold.report").joinpath("page.html").read_text("utf-8")
-    )
-    return template.render(
-        data=data,
-        plots=plots,
-        averages=[
-            (caption, _uri(_fit(picture, 320, grow=True))) for caption, picture in data.averages
-        ],
-        # inside a script element only "<" could end it
-        payload=json.dumps(payload, separators=(",", ":")).replace("<", "\\u003c"),
-        version=__version__,
-    )
+    # Inside a script element only "<" could end it.
+    return json.dumps(payload, separators=(",", ":")).replace("<", "\\u003c")
 
 
 def sheets(tiles: list[Bytes], side: int, per_sheet: int) -> dict[str, Any]:
-    """Pictures packed into sprites: all in boxes of one size, each at the top left of its box."""
+    """Pack pictures into sprites: boxes of one size, each picture at the top left of its box.
+
+    Parameters
+    ----------
+    tiles : list of (h, w, 3) arrays
+    side : int
+        Longest side of a picture in the sprite, in px.
+    per_sheet : int
+        How many pictures are in one sprite.
+
+    Returns
+    -------
+    dict
+        ``uris`` of the sprites, ``columns`` of boxes in each, the ``box`` as [width, height], how
+        many pictures are in a sprite (``per``) and their ``sizes`` as [width, height].
+    """
     fitted = [_fit(tile, side) for tile in tiles]
-    height, width = (max(tile.shape[axis] for tile in fitted) for axis in (0, 1))
+    height = max(tile.shape[0] for tile in fitted)
+    width = max(tile.shape[1] for tile in fitted)
     columns = int(np.ceil(np.sqrt(min(per_sheet, len(tiles)))))
     uris = []
     for first in range(0, len(fitted), per_sheet):
-        some = fitted[first : first + per_sheet]
-        rows = -(-len(some) // columns)
-        sheet = np.zeros((rows * height, columns * width, 3), np.uint8)
-        for k, tile in enumerate(some):
-            top, left = k // columns * height, k % columns * width
-            sheet[top : top + tile.shape[0], left : left + tile.shape[1]] = tile
+        sheet = _sheet(fitted[first : first + per_sheet], height, width, columns)
         uris.append(_uri(sheet))
-    sizes = [[tile.shape[1], tile.shape[0]] for tile in fitted]
     return {
         "uris": uris,
         "columns": columns,
         "box": [width, height],
         "per": per_sheet,
-        "sizes": sizes,
+        "sizes": [[tile.shape[1], tile.shape[0]] for tile in fitted],
     }
 
 
+def _sheet(tiles: list[Bytes], height: int, width: int, columns: int) -> Bytes:
+    """One sprite: pictures (h, w, 3) in boxes of ``height`` x ``width``, row by row."""
+    rows = -(-len(tiles) // columns)
+    sheet = np.zeros((rows * height, columns * width, 3), np.uint8)
+    for k, tile in enumerate(tiles):
+        top = k // columns * height
+        left = k % columns * width
+        sheet[top : top + tile.shape[0], left : left + tile.shape[1]] = tile
+    return sheet
+
+
 def _fit(picture: Bytes, side: int, grow: bool = False) -> Bytes:
-    """At most ``side`` px long; with ``grow`` small ones are enlarged by a whole factor."""
+    """A picture (h, w, 3) at most ``side`` px long; ``grow`` repeats the pixels of small ones."""
     from PIL import Image
 
     h, w = picture.shape[:2]
     factor = side / max(h, w)
     if factor < 1:
-        image = Image.fromarray(picture)
-        shape = (max(round(w * factor), 1), max(round(h * factor), 1))
-        return np.asarray(
-            image.resize(shape, Image.Resampling.BOX if factor < 0.5 else Image.Resampling.BILINEAR)
-        )
-    k = int(factor) if grow else 1
-    return np.asarray(picture.repeat(k, axis=0).repeat(k, axis=1)) if k > 1 else picture
+        # Pillow says width first.
+        size = (max(round(w * factor), 1), max(round(h * factor), 1))
+        filter_ = Image.Resampling.BOX if factor < 0.5 else Image.Resampling.BILINEAR
+        return np.asarray(Image.fromarray(picture).resize(size, filter_))
+    whole = int(factor)
+    if grow and whole > 1:
+        return np.asarray(picture.repeat(whole, axis=0).repeat(whole, axis=1))
+    return picture
 
 
 def _uri(picture: Bytes) -> str:
-    """A picture as a data URI."""
+    """A picture (h, w, 3) as a data URI."""
     from PIL import Image
 
     out = io.BytesIO()
-    Image.fromarray(picture).save(out, "WEBP", quality=86, method=4)
+    Image.fromarray(picture).save(out, "WEBP", quality=QUALITY, method=EFFORT)
     return "data:image/webp;base64," + base64.b64encode(out.getvalue()).decode()

@@ -1,4 +1,14 @@
-"""A picture's derivative by the parameters of its transform, orthonormalised: what is done to one picture, compiled."""
+"""A picture's derivative by the parameters of its transform: J_i of Algorithm 1, line 3, compiled.
+
+How to read this file. ``differentiate`` samples a picture with its gradient and applies the chain
+rule; ``chain`` is that rule, in ``chain_affine`` without perspective and in ``chain_projective``
+with it. ``normalise_and_orthonormalise`` then divides by the picture's norm, which the derivative
+has to follow, and hands J to ``orthonormal.py``.
+
+J_i is kept as p rows of c m values (the paper has p columns). The functions write into arrays of
+their caller. A loop does one kind of work, because the compiler vectorises such loops; the order of
+the operations is part of the result.
+"""
 
 from __future__ import annotations
 
@@ -8,18 +18,14 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-from rankfold.sums import PIECE, combine, dot, dots
-from rankfold.warp.kernels import map_row, sample
+from rankfold.sums import dot
+from rankfold.warp.kernels import sample
+from rankfold.warp.orthonormal import orthonormalise
+from rankfold.warp.places import map_row
 
 Array = npt.NDArray[Any]
 Bools = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float64]
-
-DEGENERATE = (
-    1e-6  # directions in which a picture changes this much less than in its best are left alone
-)
-FLAT = 1e-6  # change of a unit-norm picture per px of corner motion below which it is flat
-SWEEPS = 30  # of rotations at most; six or so are enough
 
 
 @njit(cache=True, nogil=True)
@@ -34,10 +40,22 @@ def differentiate(
     jacobian: Array,
     valid: Bools,
 ) -> None:
-    """Values (c m,), their derivative (p, c m) by the parameters, given that of the matrix (p, 3, 3), and validity."""
-    channels, m = len(planes), height * width
+    """Sample a picture and its derivative by the parameters of its transform.
+
+    Parameters
+    ----------
+    planes, cells, matrix, height, width
+        As in :func:`rankfold.warp.kernels.sample`.
+    derivative : (p, 3, 3) array
+        Derivative of the matrix by the parameters.
+    values, jacobian, valid : (c m,), (p, c m) and (c m,) arrays
+        Written: the row, its derivative and its validity.
+    """
+    channels = len(planes)
+    m = height * width
     gradient = np.empty((channels, 2, m), values.dtype)
     sample(planes, cells, matrix, height, width, values.reshape(channels, m), gradient, valid[:m])
+    # All channels have the validity of the first.
     for j in range(m, channels * m):
         valid[j] = valid[j - m]
     chain(gradient, matrix, derivative, height, width, jacobian.reshape(len(jacobian), channels, m))
@@ -47,178 +65,130 @@ def differentiate(
 def chain(
     gradient: Array, matrix: Floats, derivative: Floats, height: int, width: int, out: Array
 ) -> None:
-    """Derivative ``out`` (p, c, m) by the parameters from the picture's own (c, 2, m), by the chain rule.
+    """Write the derivative ``out`` (p, c, m) by the parameters, given the ``gradient`` (c, 2, m).
 
-    ``derivative`` (p, 3, 3) is that of the matrix: a point (h_1 u, h_2 u) / h_3 u moves by the quotient rule.
+    The chain rule: the picture's own gradient times the motion of the point. ``derivative``
+    (p, 3, 3) is that of the matrix by the parameters.
     """
-    channels, p, m = gradient.shape[0], derivative.shape[0], height * width
-    kind = gradient.dtype.type
-    us, vs = np.empty(m, gradient.dtype), np.empty(m, gradient.dtype)
+    m = height * width
+    # The frame's coordinates (u, v) of every pixel.
+    us = np.empty(m, gradient.dtype)
+    vs = np.empty(m, gradient.dtype)
     for row in range(height):
         for column in range(width):
             us[row * width + column] = column
             vs[row * width + column] = row
+    if has_perspective(matrix, derivative):
+        chain_projective(gradient, matrix, derivative, us, vs, width, out)
+    else:
+        chain_affine(gradient, matrix, derivative, us, vs, out)
+
+
+@njit(cache=True, nogil=True)
+def has_perspective(matrix: Floats, derivative: Floats) -> Any:
+    """Whether the divisor of a point depends on the point or on a parameter."""
     tilts = matrix[2, 0] != 0 or matrix[2, 1] != 0
-    for k in range(p):
+    for k in range(len(derivative)):
         tilts |= derivative[k, 2, 0] != 0 or derivative[k, 2, 1] != 0 or derivative[k, 2, 2] != 0
-    if not tilts:  # no quotient
-        over = kind(1 / matrix[2, 2])
-        for k in range(p):
-            d = derivative[k]
-            xu, xv, x1 = kind(d[0, 0]), kind(d[0, 1]), kind(d[0, 2])
-            yu, yv, y1 = kind(d[1, 0]), kind(d[1, 1]), kind(d[1, 2])
-            for channel in range(channels):
-                gx, gy, to = gradient[channel, 0], gradient[channel, 1], out[k, channel]
-                for j in range(m):
-                    dx, dy = xu * us[j] + (xv * vs[j] + x1), yu * us[j] + (yv * vs[j] + y1)
-                    to[j] = gx[j] * (dx * over) + gy[j] * (dy * over)
-        return
-    xs, ys, zs, columns = np.empty(m), np.empty(m), np.empty(m), np.arange(width).astype(np.float64)
-    for row in range(height):
+    return tilts
+
+
+@njit(cache=True, nogil=True)
+def chain_affine(
+    gradient: Array, matrix: Floats, derivative: Floats, us: Array, vs: Array, out: Array
+) -> None:
+    """Apply the chain rule where all points have the same constant divisor; arguments as above."""
+    channels = gradient.shape[0]
+    kind = gradient.dtype.type
+    over = kind(1 / matrix[2, 2])
+    for k in range(len(derivative)):
+        # A unit of parameter k moves the point (u, v) by (dx, dy) over the common divisor.
+        d = derivative[k]
+        xu = kind(d[0, 0])
+        xv = kind(d[0, 1])
+        x1 = kind(d[0, 2])
+        yu = kind(d[1, 0])
+        yv = kind(d[1, 1])
+        y1 = kind(d[1, 2])
+        for channel in range(channels):
+            gx = gradient[channel, 0]
+            gy = gradient[channel, 1]
+            to = out[k, channel]
+            for j in range(len(us)):
+                dx = xu * us[j] + (xv * vs[j] + x1)
+                dy = yu * us[j] + (yv * vs[j] + y1)
+                to[j] = gx[j] * (dx * over) + gy[j] * (dy * over)
+
+
+@njit(cache=True, nogil=True)
+def chain_projective(
+    gradient: Array,
+    matrix: Floats,
+    derivative: Floats,
+    us: Array,
+    vs: Array,
+    width: int,
+    out: Array,
+) -> None:
+    """Apply the chain rule with the quotient rule for a point (h_1 u, h_2 u) / h_3 u."""
+    channels = gradient.shape[0]
+    m = len(us)
+    xs = np.empty(m)
+    ys = np.empty(m)
+    zs = np.empty(m)
+    columns = np.arange(width).astype(np.float64)
+    for row in range(m // width):
         here = slice(row * width, (row + 1) * width)
         map_row(matrix, row, columns, xs[here], ys[here], zs[here])
+    # From here on zs is what to multiply with; behind the horizon it is zero.
     for j in range(m):
         zs[j] = 1 / zs[j] if zs[j] > 0 else 0.0
-    du, dv = np.empty(m, gradient.dtype), np.empty(m, gradient.dtype)
-    for k in range(p):
+    # How a unit of parameter k moves each point along x and y of the picture.
+    dx = np.empty(m, gradient.dtype)
+    dy = np.empty(m, gradient.dtype)
+    for k in range(len(derivative)):
         d = derivative[k]
         for j in range(m):
             tilt = d[2, 0] * us[j] + (d[2, 1] * vs[j] + d[2, 2])
-            du[j] = (d[0, 0] * us[j] + (d[0, 1] * vs[j] + d[0, 2]) - xs[j] * tilt) * zs[j]
-            dv[j] = (d[1, 0] * us[j] + (d[1, 1] * vs[j] + d[1, 2]) - ys[j] * tilt) * zs[j]
+            dx[j] = (d[0, 0] * us[j] + (d[0, 1] * vs[j] + d[0, 2]) - xs[j] * tilt) * zs[j]
+            dy[j] = (d[1, 0] * us[j] + (d[1, 1] * vs[j] + d[1, 2]) - ys[j] * tilt) * zs[j]
         for channel in range(channels):
-            gx, gy, to = gradient[channel, 0], gradient[channel, 1], out[k, channel]
+            gx = gradient[channel, 0]
+            gy = gradient[channel, 1]
+            to = out[k, channel]
             for j in range(m):
-                to[j] = gx[j] * du[j] + gy[j] * dv[j]
+                to[j] = gx[j] * dx[j] + gy[j] * dy[j]
 
 
 @njit(cache=True, nogil=True)
 def normalise_and_orthonormalise(
-    row: Array, jacobian: Array, reach: Floats, noise: float, increments: Floats
+    row: Array, jacobian: Array, reach: Floats, noise: float, to_parameters: Floats
 ) -> Any:
-    """Give a picture norm one and orthonormalise its derivative then. Returns the norm, zero if nothing is in it."""
+    """Give a row (m,) norm one, and its derivative (p, m) orthonormal rows; return the norm.
+
+    Lines 4 and 3 of Algorithm 1. ``reach``, ``noise`` and ``to_parameters`` are those of
+    ``orthonormalise``. A row of norm zero, whose picture the frame does not see, is left alone.
+    """
     norm = np.sqrt(dot(row, row))
     if norm > 0:
         normalise(row, jacobian, norm)
-        orthonormalise(jacobian, reach, noise, increments)
+        orthonormalise(jacobian, reach, noise, to_parameters)
     return norm
 
 
 @njit(cache=True, nogil=True)
 def normalise(row: Array, jacobian: Array, norm: float) -> None:
-    """Row y (m,) <- d = y/n and its derivative (p, m) <- (dy - d (d.dy)) / n: the norm depends on every parameter."""
+    """Divide a row y (m,) by its norm n, and turn its derivative (p, m) into that of y/n.
+
+    With d = y/n the derivative is (dy - d (d . dy)) / n, because n depends on every parameter.
+    """
+    # Line 4 of Algorithm 1.
     over = row.dtype.type(1 / norm)
     for j in range(len(row)):
         row[j] *= over
+    # Line 3: what is left of each derivative has no part along the row itself.
     for k in range(len(jacobian)):
         slope = jacobian[k]
         along = row.dtype.type(dot(row, slope))
         for j in range(len(row)):
             slope[j] = (slope[j] - along * row[j]) * over
-
-
-@njit(cache=True, nogil=True)
-def orthonormalise(J: Array, reach: Floats, noise: float, increments: Floats) -> None:
-    """Make the rows of J (p, m) orthonormal in place; ``increments`` (p, p) gets what turns δ into Δτ.
-
-    ``reach`` (p,) is how far a unit of each parameter moves a corner (px): it makes the rows of J comparable. The
-    eigenvectors of their Gram matrix do the work of the thin QR, twice, because once leaves an error that grows with
-    the square of the condition, unless that is below the ``noise`` of the data's precision. They also show directions
-    that do not change the picture (a turn of a disc, any motion of a flat patch): those get a zero row and a zero
-    increment instead of noise.
-    """
-    p = len(J)
-    G, U, T, C = np.empty((p, p)), np.empty((p, p)), np.zeros((p, p)), np.zeros((p, p))
-    gram(J, G)
-    for k in range(p):
-        for l in range(p):
-            G[k, l] /= reach[k] * reach[l]
-    diagonalise(G, U)
-    largest = 0.0
-    for k in range(p):
-        largest = max(largest, G[k, k])
-    least = max(DEGENERATE * np.sqrt(largest), FLAT, noise)
-    for k in range(p):
-        s = np.sqrt(max(G[k, k], 0.0))
-        if s > least:
-            for l in range(p):
-                T[k, l] = U[l, k] / s / reach[l]
-    recombine(T, J)
-    gram(J, G)
-    off = 0.0
-    for k in range(p):
-        for l in range(p):
-            one = 1.0 if k == l and G[k, k] > 0.5 else 0.0  # rows are of norm one or zero
-            off = max(off, abs(G[k, l] - one))
-    if off > noise:
-        diagonalise(G, U)
-        for i in range(p):
-            for k in range(p):
-                for l in range(p):
-                    if G[i, i] > 0.5:
-                        C[k, l] += U[k, i] * U[l, i] / np.sqrt(G[i, i])
-        recombine(C, J)
-        recombine(C, T)
-    for k in range(p):
-        for l in range(p):
-            increments[k, l] = T[l, k]
-
-
-@njit(cache=True, nogil=True)
-def diagonalise(G: Floats, U: Floats) -> None:
-    """G <- U'GU, diagonal, for a small symmetric G, by Jacobi's rotations.
-
-    LAPACK stays out of what runs in threads: called from several at once it does not always give the same last bit.
-    """
-    p = len(G)
-    for i in range(p):
-        for j in range(p):
-            U[i, j] = 1.0 if i == j else 0.0
-    for _ in range(SWEEPS):
-        rest, size = 0.0, 0.0
-        for i in range(p):
-            size = max(size, abs(G[i, i]))
-            for j in range(i):
-                rest = max(rest, abs(G[i, j]))
-        if rest <= 1e-17 * size:
-            return
-        for i in range(p):
-            for j in range(i):
-                if G[i, j] == 0:
-                    continue
-                slope = (G[j, j] - G[i, i]) / (2 * G[i, j])
-                t = (1.0 if slope >= 0 else -1.0) / (abs(slope) + np.sqrt(slope * slope + 1))
-                c = 1 / np.sqrt(t * t + 1)
-                for k in range(p):
-                    U[k, i], U[k, j] = c * (U[k, i] - t * U[k, j]), c * (U[k, j] + t * U[k, i])
-                    G[k, i], G[k, j] = c * (G[k, i] - t * G[k, j]), c * (G[k, j] + t * G[k, i])
-                for k in range(p):
-                    G[i, k], G[j, k] = c * (G[i, k] - t * G[j, k]), c * (G[j, k] + t * G[i, k])
-
-
-@njit(cache=True, nogil=True)
-def gram(rows: Array, out: Floats) -> None:
-    """Inner products (p, p) of rows (p, m)."""
-    p, m = rows.shape
-    every = np.arange(p)
-    out[:] = 0
-    for first in range(0, m, PIECE):
-        for k in range(p):
-            dots(rows, every[: k + 1], first, rows[k, first : first + PIECE], out[k])
-    for k in range(p):
-        for l in range(k):
-            out[l, k] = out[k, l]
-
-
-@njit(cache=True, nogil=True)
-def recombine(matrix: Floats, rows: Array) -> None:
-    """Rows (p, m) <- matrix (p, p) times rows, in place."""
-    p, m = rows.shape
-    old, every = np.empty((p, PIECE), rows.dtype), np.arange(p)
-    for first in range(0, m, PIECE):
-        size = min(PIECE, m - first)
-        for k in range(p):
-            for j in range(size):
-                old[k, j] = rows[k, first + j]
-        for k in range(p):
-            combine(matrix[k], old, every, 0, rows[k, first : first + size])

@@ -1,4 +1,20 @@
-"""The cubic B-spline, evaluated at mapped grid points: values, gradient of the same spline, validity, in one pass."""
+"""A picture sampled on the frame: values, gradient and validity in one pass, compiled.
+
+How to read this file. :func:`sample` is the whole job, in five steps:
+
+1. ``map_row`` (``places.py``) sends a row of the frame through the 3x3 matrix into the picture;
+2. ``find_cells`` (``places.py``) finds the cell that each point fell into, and its place there;
+3. ``drop_unknown`` (``places.py``) marks points whose cell depends on a missing pixel;
+4. ``weights`` and ``slopes`` (``bspline.py``) give the spline's weights at these places;
+5. ``add_values`` or ``add_values_and_gradient`` adds up the sixteen coefficients of each point.
+
+:func:`try_out` and :func:`compare` use it to judge a step before it is taken (line 6 of
+Algorithm 1).
+
+Every function writes into arrays of its caller. A few rows of the frame (a *piece*) go through all
+steps together, so that they stay in the processor's cache. A loop does one kind of work, because
+the compiler vectorises such loops; the order of the operations is part of the result.
+"""
 
 from __future__ import annotations
 
@@ -9,12 +25,12 @@ import numpy.typing as npt
 from numba import njit
 
 from rankfold.sums import FREE, PIECE
+from rankfold.warp.bspline import across, down, slopes, weights
+from rankfold.warp.places import drop_unknown, find_cells, map_row
 
 Array = npt.NDArray[Any]
 Bools = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float64]
-
-EDGE = 1e-6  # px: how far outside the outermost pixel centre rounding may put a point that is on it
 
 
 @njit(cache=True, nogil=True)
@@ -28,60 +44,109 @@ def sample(
     gradient: Array,
     valid: Bools,
 ) -> None:
-    """Evaluate the spline with coefficients ``planes`` (c, h + 2, w + 2) at T(x, y) for the grid (height, width).
+    """Evaluate a picture's spline at T(x, y) for every pixel (x, y) of a frame of m pixels.
 
-    The coefficients of the picture have one more around them, mirrored. Writes ``values`` (c, m), ``gradient``
-    (c, 2, m) with respect to source x and y (skipped if it is empty) and ``valid`` (m,). ``cells`` (h + 2, w + 2) says
-    where all pixels that a point of the cell depends on may be used; empty, everywhere. Missing pixels get zeros.
-
-    A few rows of the grid are done at a time, in loops of one kind of work each: the compiler vectorises all but the
-    last, in which the four columns of a cell are added up side by side.
+    Parameters
+    ----------
+    planes : (c, h + 2, w + 2) array
+        Coefficients of the spline, those of the picture with one more around them, mirrored.
+    cells : (h + 2, w + 2) array
+        Whether all pixels that a point of the cell depends on may be used; empty if all may.
+    matrix : (3, 3) array
+        T, from the frame to the picture.
+    height, width : int
+        Size of the frame, m = height * width.
+    values : (c, m) array
+        Written: the values, zero where a pixel is missing.
+    gradient : (c, 2, m) array
+        Written: derivatives by x and y of the picture. Left alone if it is empty.
+    valid : (m,) array
+        Written: False where a pixel is missing.
     """
-    channels, h, w = len(planes), planes.shape[1] - 2, planes.shape[2] - 2
-    derive, stride = gradient.size > 0, np.uint64(w + 2)
+    channels = len(planes)
+    h = planes.shape[1] - 2
+    w = planes.shape[2] - 2
+    stride = np.uint64(w + 2)
+    derive = gradient.size > 0
+    # A piece is a whole number of rows of the frame.
     together = min(max(PIECE // width, 1), height) * width
+    # Homogeneous coordinates of the points of a piece, later their places in their cells.
     places = np.empty((3, together))
-    wx, wy, dx, dy = (
-        np.empty((4, together)),
-        np.empty((4, together)),
-        np.empty((4, together)),
-        np.empty((4, together)),
-    )
-    corners, columns = np.empty(together, np.uint64), np.arange(width).astype(np.float64)
+    # The spline's weights in x and y, and their derivatives.
+    wx = np.empty((4, together))
+    wy = np.empty((4, together))
+    dx = np.empty((4, together))
+    dy = np.empty((4, together))
+    corners = np.empty(together, np.uint64)
+    columns = np.arange(width).astype(np.float64)
     for first in range(0, height * width, together):
         size = min(together, height * width - first)
         here = slice(first, first + size)
-        xs, ys, zs, seen = places[0, :size], places[1, :size], places[2, :size], valid[here]
+        xs = places[0, :size]
+        ys = places[1, :size]
+        zs = places[2, :size]
+        seen = valid[here]
+        # Step 1: where the points of the piece are in the picture.
         for k in range(0, size, width):
             on = slice(k, k + width)
             map_row(matrix, (first + k) // width, columns, xs[on], ys[on], zs[on])
+        # Steps 2 and 3: in which cells, and which of them may be used.
         find_cells(xs, ys, zs, h, w, corners, seen)
         if cells.size > 0:
-            known = cells.ravel()
-            for k in range(size):
-                seen[k] &= known[corners[k]]
+            drop_unknown(cells, corners, seen)
+        # Step 4: the weights, which all channels share.
         weights(xs, wx)
         weights(ys, wy)
         if derive:
             slopes(xs, dx)
             slopes(ys, dy)
+        # Step 5: the sums, channel by channel.
         for c in range(channels):
-            plane, to = planes[c].ravel(), values[c, here]
-            if not derive:
-                for k in range(size):
-                    share = 1.0 if seen[k] else 0.0
-                    to[k] = across(down(plane, corners[k], stride, wy, k), wx, k) * share
-                continue
-            along, below = gradient[c, 0, here], gradient[c, 1, here]
-            for k in range(size):
-                share = 1.0 if seen[k] else 0.0
-                lines, tilts = (
-                    down(plane, corners[k], stride, wy, k),
-                    down(plane, corners[k], stride, dy, k),
+            plane = planes[c].ravel()
+            to = values[c, here]
+            if derive:
+                by_x = gradient[c, 0, here]
+                by_y = gradient[c, 1, here]
+                add_values_and_gradient(
+                    plane, corners, stride, wx, wy, dx, dy, seen, to, by_x, by_y
                 )
-                to[k] = across(lines, wx, k) * share
-                along[k] = across(lines, dx, k) * share
-                below[k] = across(tilts, wx, k) * share
+            else:
+                add_values(plane, corners, stride, wx, wy, seen, to)
+
+
+@njit(cache=True, nogil=True)
+def add_values(
+    plane: Floats, corners: Array, stride: Any, wx: Floats, wy: Floats, seen: Bools, to: Array
+) -> None:
+    """Write the spline's values to ``to`` (m,); zero where a point is not ``seen`` (m,)."""
+    for k in range(len(to)):
+        share = 1.0 if seen[k] else 0.0
+        to[k] = across(down(plane, corners[k], stride, wy, k), wx, k) * share
+
+
+@njit(cache=True, nogil=True)
+def add_values_and_gradient(
+    plane: Floats,
+    corners: Array,
+    stride: Any,
+    wx: Floats,
+    wy: Floats,
+    dx: Floats,
+    dy: Floats,
+    seen: Bools,
+    to: Array,
+    by_x: Array,
+    by_y: Array,
+) -> None:
+    """Write the spline's values ``to`` and derivatives ``by_x``, ``by_y``, each (m,)."""
+    for k in range(len(to)):
+        # A factor instead of a branch: the corner of a point that is not seen is index 0.
+        share = 1.0 if seen[k] else 0.0
+        summed = down(plane, corners[k], stride, wy, k)
+        derived = down(plane, corners[k], stride, dy, k)
+        to[k] = across(summed, wx, k) * share
+        by_x[k] = across(summed, dx, k) * share
+        by_y[k] = across(derived, wx, k) * share
 
 
 @njit(cache=True, nogil=True)
@@ -94,120 +159,10 @@ def sample_many(
     values: Array,
     valid: Bools,
 ) -> None:
-    """Values (k, c, m) and validity (k, m) at several transforms (k, 3, 3)."""
+    """Write values (k, c, m) and validity (k, m) at several transforms (k, 3, 3)."""
     nothing = np.empty((0, 2, height * width), values.dtype)
     for k in range(len(matrices)):
         sample(planes, cells, matrices[k], height, width, values[k], nothing, valid[k])
-
-
-@njit(cache=True, nogil=True)
-def map_row(matrix: Floats, row: int, columns: Floats, xs: Floats, ys: Floats, zs: Floats) -> None:
-    """Source coordinates of a row of the grid, and what they were divided by. ``columns`` counts, as floats."""
-    a, b, c = matrix[0, 0], matrix[1, 0], matrix[2, 0]
-    x = matrix[0, 1] * row + matrix[0, 2]
-    y = matrix[1, 1] * row + matrix[1, 2]
-    z = matrix[2, 1] * row + matrix[2, 2]
-    for k in range(len(zs)):
-        zs[k] = c * columns[k] + z
-    if c == 0:  # the divisor is the same along the row
-        scale = 1 / z if z > 0 else 0.0
-        for k in range(len(zs)):
-            xs[k] = (a * columns[k] + x) * scale
-        for k in range(len(zs)):
-            ys[k] = (b * columns[k] + y) * scale
-        return
-    for k in range(len(zs)):
-        over = 1 / zs[k] if zs[k] > 0 else 0.0
-        xs[k] = (a * columns[k] + x) * over
-        ys[k] = (b * columns[k] + y) * over
-
-
-@njit(cache=True, nogil=True)
-def find_cells(
-    xs: Floats, ys: Floats, zs: Floats, h: int, w: int, corners: Array, seen: Bools
-) -> None:
-    """Where in a flat plane the sixteen coefficients of each point begin, its place (xs, ys) in its cell, and validity.
-
-    Behind a homography's horizon there is no picture, nor outside the outermost pixel centres.
-    """
-    for k in range(len(xs)):
-        x, y = xs[k], ys[k]
-        seen[k] = (
-            (zs[k] > 0) & (x >= -EDGE) & (x <= w - 1 + EDGE) & (y >= -EDGE) & (y <= h - 1 + EDGE)
-        )
-    right, bottom, stride = float(w - 2), float(h - 2), float(w + 2)
-    for k in range(len(xs)):  # in floating point, which is exact here and stays in vectors
-        x, y = max(xs[k], 0.0) if seen[k] else 0.0, max(ys[k], 0.0) if seen[k] else 0.0
-        j, i = min(np.floor(x), right), min(np.floor(y), bottom)
-        xs[k], ys[k], zs[k] = x - j, y - i, i * stride + j
-    for k in range(len(xs)):
-        corners[k] = np.int64(zs[k])
-
-
-@njit(cache=True, nogil=True)
-def weights(ts: Floats, out: Floats) -> None:
-    """Weights (4, m) of the four cubic B-splines that reach the points t in [0, 1] of a cell."""
-    one, two, three, four = out[0], out[1], out[2], out[3]
-    for k in range(len(ts)):
-        t = ts[k]
-        s = 1.0 - t
-        one[k] = s * s * s * (1 / 6)
-    for k in range(len(ts)):
-        t = ts[k]
-        two[k] = 2 / 3 - t * t * (1 - t / 2)
-    for k in range(len(ts)):
-        s = 1.0 - ts[k]
-        three[k] = 2 / 3 - s * s * (1 - s / 2)
-    for k in range(len(ts)):
-        t = ts[k]
-        four[k] = t * t * t * (1 / 6)
-
-
-@njit(cache=True, nogil=True)
-def slopes(ts: Floats, out: Floats) -> None:
-    """Their derivatives."""
-    one, two, three, four = out[0], out[1], out[2], out[3]
-    for k in range(len(ts)):
-        s = 1.0 - ts[k]
-        one[k] = -s * s / 2
-    for k in range(len(ts)):
-        t = ts[k]
-        two[k] = t * (1.5 * t - 2)
-    for k in range(len(ts)):
-        s = 1.0 - ts[k]
-        three[k] = s * (2 - 1.5 * s)
-    for k in range(len(ts)):
-        t = ts[k]
-        four[k] = t * t / 2
-
-
-@njit(cache=True, nogil=True, inline="always")
-def down(plane: Floats, corner: Any, stride: Any, weight: Floats, k: int) -> Any:
-    """The four columns of the cell at ``corner``, each weighted along y. Unsigned: no index counts from the end."""
-    a, b, c, d = weight[0, k], weight[1, k], weight[2, k], weight[3, k]
-    top, up = corner, corner + stride
-    low, bottom = up + stride, up + stride + stride
-    one, two, three = np.uint64(1), np.uint64(2), np.uint64(3)
-    return (
-        a * plane[top] + b * plane[up] + c * plane[low] + d * plane[bottom],
-        a * plane[top + one] + b * plane[up + one] + c * plane[low + one] + d * plane[bottom + one],
-        a * plane[top + two] + b * plane[up + two] + c * plane[low + two] + d * plane[bottom + two],
-        a * plane[top + three]
-        + b * plane[up + three]
-        + c * plane[low + three]
-        + d * plane[bottom + three],
-    )
-
-
-@njit(cache=True, nogil=True, inline="always")
-def across(lines: Any, weight: Floats, k: int) -> Any:
-    """Four columns, weighted along x."""
-    return (
-        weight[0, k] * lines[0]
-        + weight[1, k] * lines[1]
-        + weight[2, k] * lines[2]
-        + weight[3, k] * lines[3]
-    )
 
 
 @njit(cache=True, nogil=True)
@@ -221,10 +176,18 @@ def try_out(
     valid: Bools,
     target: Array,
 ) -> Any:
-    """Sample a picture and :func:`compare` it; one that loses half of the pixels is infinitely far."""
-    channels, m = len(planes), height * width
-    trial, seen = np.empty((channels, m), row.dtype), np.empty(m, np.bool_)
-    sample(planes, cells, matrix, height, width, trial, np.empty((0, 2, m), row.dtype), seen)
+    """Sample a picture at ``matrix`` and :func:`compare` it with its ``row`` (c m,) and ``target``.
+
+    Returns two distances, before and after. A trial that shows less than half of the pixels that
+    the row shows is infinitely far.
+    """
+    channels = len(planes)
+    m = height * width
+    trial = np.empty((channels, m), row.dtype)
+    seen = np.empty(m, np.bool_)
+    no_gradient = np.empty((0, 2, m), row.dtype)
+    sample(planes, cells, matrix, height, width, trial, no_gradient, seen)
+    # Scaled to the row's norm, as line 4 of Algorithm 1 would scale it.
     before, after, count = compare(trial, seen, row, valid, target)
     if 2 * count < np.count_nonzero(valid):
         return 0.0, np.inf
@@ -233,15 +196,21 @@ def try_out(
 
 @njit(cache=True, nogil=True, fastmath=FREE)
 def compare(trial: Array, seen: Bools, row: Array, valid: Bools, target: Array) -> Any:
-    """L1 distance of a row and of a trial from a target, over the pixels that both of them see.
+    """Return the L1 distances of a row and of a trial from a target, and the pixels compared.
 
-    ``trial`` (c, m) with ``seen`` (m,) is scaled to the norm that ``row`` (c m,) has on those pixels. Also returns how
-    many they are; a trial of norm zero is infinitely far.
+    Only pixels that both of them show count. ``trial`` (c, m) with ``seen`` (m,) is scaled to the
+    norm that ``row`` (c m,) with ``valid`` (c m,) has on these pixels. A trial of norm zero is
+    infinitely far.
     """
     channels, m = trial.shape
-    count, size, norm = 0, 0.0, 0.0
+    count = 0
+    size = 0.0
+    norm = 0.0
+    # The squared norms of both, and the number of common pixels.
     for c in range(channels):
-        pixels, old, known = trial[c], row[c * m : (c + 1) * m], valid[c * m : (c + 1) * m]
+        pixels = trial[c]
+        old = row[c * m : (c + 1) * m]
+        known = valid[c * m : (c + 1) * m]
         for j in range(m):
             both = seen[j] & known[j]
             count += both
@@ -250,9 +219,13 @@ def compare(trial: Array, seen: Bools, row: Array, valid: Bools, target: Array) 
     if size == 0:
         return 0.0, np.inf, count
     scale = np.sqrt(norm / size)
-    before, after = 0.0, 0.0
+    before = 0.0
+    after = 0.0
+    # The distances of both from the target.
     for c in range(channels):
-        pixels, old, known = trial[c], row[c * m : (c + 1) * m], valid[c * m : (c + 1) * m]
+        pixels = trial[c]
+        old = row[c * m : (c + 1) * m]
+        known = valid[c * m : (c + 1) * m]
         goal = target[c * m : (c + 1) * m]
         for j in range(m):
             both = seen[j] & known[j]

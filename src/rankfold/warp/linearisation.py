@@ -1,4 +1,4 @@
-"""Line 3 and 4 of Algorithm 1: warp and normalise the images, differentiate, orthonormalise."""
+"""Lines 3 and 4 of Algorithm 1: warp and normalise the pictures, and differentiate them (Eq. 1)."""
 
 from __future__ import annotations
 
@@ -20,21 +20,31 @@ Array = npt.NDArray[Any]
 
 @dataclass(frozen=True)
 class Motion:
-    """Transforms as T_i = base_i F(parameters_i) shift(-origin), F in the family.
+    """Transforms as T_i = base_i F(parameters_i) shift(-origin), with F in the family.
 
-    ``base`` is where image i started, so that any start is allowed for any family (a translation may start from a
-    zoomed frame), and ``origin`` is the canonical point about which F turns and scales: the middle of the frame
-    keeps rotation and shift apart, which makes the linearisation hold further.
+    The base is where picture i started, so that any start is allowed for any family: a translation
+    may start from a zoomed frame. The origin is the point of the frame about which F turns and
+    scales. In the middle of the frame it keeps rotation and shift apart, and the linearisation
+    holds further.
+
+    Parameters
+    ----------
+    family : Family
+    base : (n, 3, 3) array
+    origin : (2,) array
+        As (x, y) of the frame.
+    parameters : (n, p) array
+        τ of the paper.
     """
 
     family: Family
-    base: Floats  # (n, 3, 3)
-    origin: Floats  # (2,)
-    parameters: Floats  # (n, p)
+    base: Floats
+    origin: Floats
+    parameters: Floats
 
     @classmethod
     def starting_at(cls, transforms: Floats, family: Family, origin: Floats) -> Motion:
-        """No motion yet: parameters of the identity, base = the given transforms (n, 3, 3)."""
+        """Return a motion that has not begun: its transforms are the given ones (n, 3, 3)."""
         parameters = np.tile(family.identity, (len(transforms), 1))
         return cls(family, transforms @ shift(origin), origin, parameters)
 
@@ -45,101 +55,130 @@ class Motion:
         return matrices / matrices[:, 2:, 2:]
 
     def matrix(self, index: int, parameters: Floats) -> Floats:
-        """The matrix (3, 3) that image ``index`` would have with other parameters (p,)."""
+        """Return the matrix (3, 3) that one picture would have with other parameters (p,)."""
         matrix = self.base[index] @ self.family.matrix(parameters) @ shift(-self.origin)
         return np.asarray(matrix / matrix[2, 2])
 
     @cached_property
     def differentials(self) -> tuple[Floats, Floats]:
-        """The matrices (n, 3, 3) before their last entry is made one, and their derivatives (n, p, 3, 3)."""
+        """Matrices (n, 3, 3), last entry not made one, and their derivatives (n, p, 3, 3)."""
+        # The chain rule of ``coordinate_jacobian`` does not need the last entry to be one.
         away = shift(-self.origin)
         matrices = self.base @ self.family.matrix(self.parameters) @ away
-        return matrices, self.base[:, None] @ self.family.derivative(self.parameters) @ away
+        derivatives = self.base[:, None] @ self.family.derivative(self.parameters) @ away
+        return matrices, derivatives
 
     def with_parameters(self, parameters: Floats) -> Motion:
-        """The same bases, other parameters (n, p)."""
+        """Return a motion with the same bases and other parameters (n, p)."""
         return Motion(self.family, self.base, self.origin, parameters)
 
     def after(self, gauge: Floats) -> Motion:
-        """All transforms T_i G^{-1} for one G (3, 3) of the family, in canonical coordinates."""
+        """Return the motion with transforms T_i G^-1, for one G (3, 3) of the family.
+
+        G acts in coordinates of the frame: all pictures move together.
+        """
+        # T G^-1 = base F shift(-origin) G^-1 = base (F local) shift(-origin).
         local = shift(-self.origin) @ np.linalg.inv(gauge) @ shift(self.origin)
-        return self.with_parameters(
-            self.family.parameters(self.family.matrix(self.parameters) @ local)
-        )
+        matrices = self.family.matrix(self.parameters) @ local
+        return self.with_parameters(self.family.parameters(matrices))
 
     def jacobian(self, points: Floats) -> Floats:
-        """Derivative (n, m, 2, p) of the source coordinates of canonical ``points`` (m, 2) by the parameters."""
+        """Return the derivative (n, m, 2, p) by the parameters of where points (m, 2) land."""
         return coordinate_jacobian(*self.differentials, points)
 
     def reach(self, corners: Floats) -> Floats:
-        """How far (n, p) in source px a unit of each parameter moves the corner that it moves most."""
+        """Return how far (n, p) in px of the picture a unit of each parameter moves a corner.
+
+        ``corners`` (k, 2) are points of the frame; the one that moves most counts.
+        """
         return np.asarray(np.abs(self.jacobian(corners)).max(axis=(1, 2)))
 
 
 @dataclass(frozen=True)
 class Linearised:
-    """The data of one inner problem."""
+    """The pictures near their transforms, D + Σ J_i Δτ_i of Eq. 1: the data of one inner problem.
 
-    data: Array  # D, n x m: warped, unit norm over valid pixels, zero where missing
-    basis: Array  # Q, n x p x m: orthonormal rows that span the columns of J_i; zero where missing
-    increments: Floats  # n x p x p: Δτ_i = increments_i δ_i (R^{-1} of J = Q R, zero in degenerate directions)
-    norms: Floats  # n_i
-    valid: Bools  # n x m
+    Parameters
+    ----------
+    data : (n, m) array
+        D: warped pictures of unit norm over valid pixels, zero at missing ones.
+    basis : (n, p, m) array
+        Q: orthonormal rows that span those of J_i; zero at missing pixels.
+    to_parameters : (n, p, p) array
+        R_i^-1 of J_i = Q_i R_i, so Δτ_i = to_parameters_i δ_i; zero in degenerate directions.
+    norms : (n,) array
+        What the warped pictures were divided by.
+    valid : (n, m) array
+    """
+
+    data: Array
+    basis: Array
+    to_parameters: Floats
+    norms: Floats
+    valid: Bools
 
 
 def linearise(sampler: Sampler, motion: Motion, executor: Executor | None = None) -> Linearised:
-    """Warp, normalise and differentiate every image at ``motion``."""
+    """Warp, normalise and differentiate every picture at the transforms of ``motion``."""
     from rankfold.warp.derivatives import normalise_and_orthonormalise
 
     matrices, derivatives = motion.differentials
-    reach, noise = np.ascontiguousarray(motion.reach(sampler.frame.corners)), _noise(sampler.dtype)
-    n, p, m = len(sampler), motion.family.size, int(np.prod(sampler.row_shape))
-    data, valid, basis = (
-        np.empty((n, m), sampler.dtype),
-        np.empty((n, m), np.bool_),
-        np.empty((n, p, m), sampler.dtype),
-    )
-    increments = np.empty((n, p, p))
+    reach = np.ascontiguousarray(motion.reach(sampler.frame.corners))
+    noise = _noise(sampler.dtype)
+    n = len(sampler)
+    p = motion.family.size
+    m = int(np.prod(sampler.row_shape))
+    data = np.empty((n, m), sampler.dtype)
+    valid = np.empty((n, m), np.bool_)
+    # Holds the rows of J_i first, and Q_i once they are orthonormal.
+    basis = np.empty((n, p, m), sampler.dtype)
+    to_parameters = np.empty((n, p, p))
 
-    def one(i: int) -> float:
+    def linearise_one(i: int) -> float:
+        # I_i∘ζ and its derivative at ζ = τ, before any division by a norm.
         sampler.differentiate(i, matrices[i], derivatives[i], data[i], basis[i], valid[i])
-        return float(
-            normalise_and_orthonormalise(data[i], basis[i], reach[i], noise, increments[i])
-        )
+        # Lines 3 and 4: D_i, then J_i = Q_i R_i.
+        norm = normalise_and_orthonormalise(data[i], basis[i], reach[i], noise, to_parameters[i])
+        return float(norm)
 
-    norms = _seen(np.array(shared_out(executor, (1 + p) * m).run(one, range(n))), sampler)
-    return Linearised(data, basis, increments, norms, valid)
+    values_a_picture = (1 + p) * m
+    norms = np.array(shared_out(executor, values_a_picture).run(linearise_one, range(n)))
+    _refuse_unseen(norms, sampler)
+    return Linearised(data, basis, to_parameters, norms, valid)
 
 
 def warp_normalised(
     sampler: Sampler, transforms: Floats, executor: Executor | None = None
 ) -> tuple[Array, Floats, Bools]:
-    """D (n, m), norms (n,) and validity (n, m) without derivatives."""
+    """Return D (n, m), norms (n,) and validity (n, m) at ``transforms`` (n, 3, 3): line 4 alone."""
     from rankfold.sums import dot
 
-    run = shared_out(executor, int(np.prod(sampler.row_shape))).run
-    sampled = run(lambda index: sampler.sample(index, transforms[index]), range(len(sampler)))
-    norms = _seen(
-        np.array([np.sqrt(dot(values.ravel(), values.ravel())) for values, _, _ in sampled]),
-        sampler,
-    )
-    data = np.stack(
-        [values.ravel() / float(norm) for (values, _, _), norm in zip(sampled, norms, strict=True)]
-    )
-    return data, norms, np.stack([np.tile(valid, len(values)) for values, _, valid in sampled])
+    def sample_one(index: int) -> tuple[Array, Bools]:
+        values, _, valid = sampler.sample(index, transforms[index])
+        return values.ravel(), np.tile(valid, sampler.channels)
+
+    values_a_picture = int(np.prod(sampler.row_shape))
+    sampled = shared_out(executor, values_a_picture).run(sample_one, range(len(sampler)))
+    # The same sum as in ``linearise``, in pieces and in double precision over them.
+    norms = np.array([np.sqrt(dot(row, row)) for row, _ in sampled])
+    _refuse_unseen(norms, sampler)
+    data = np.stack([row / float(norm) for (row, _), norm in zip(sampled, norms, strict=True)])
+    return data, norms, np.stack([valid for _, valid in sampled])
 
 
 def _noise(dtype: npt.DTypeLike) -> float:
-    """Rounding in sums of products of unit rows."""
+    """Rounding error in sums of products of unit rows."""
     return 10 * float(np.finfo(dtype).eps)
 
 
-def _seen(norms: Floats, sampler: Sampler) -> Floats:
-    """Norms (n,) of warped images, refused where there is nothing to normalise."""
-    for index in np.flatnonzero(norms == 0):
-        h, w = sampler.frame.shape
-        raise InputError(
-            f"the {h}x{w} frame sees nothing of {sampler.names[index]} (outside it, masked, or all zero there); "
-            "use a smaller frame, another start, or leave the picture out"
-        )
-    return norms
+def _refuse_unseen(norms: Floats, sampler: Sampler) -> None:
+    """Raise an error that names the first picture whose norm, of ``norms`` (n,), is zero."""
+    unseen = np.flatnonzero(norms == 0)
+    if unseen.size == 0:
+        return
+    height, width = sampler.frame.shape
+    raise InputError(
+        f"the {height}x{width} frame sees nothing of {sampler.names[unseen[0]]} "
+        "(outside it, masked, or all zero there); "
+        "use a smaller frame, another start, or leave the picture out"
+    )

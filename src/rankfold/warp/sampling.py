@@ -1,4 +1,8 @@
-"""Prepare sources once (missing pixels, anti-aliasing, spline coefficients), then sample them many times."""
+"""Pictures on the frame: prepare them once, then sample them through many transforms.
+
+Preparing takes care of missing pixels, aliasing and spline coefficients (``sources.py``).
+Sampling evaluates the spline and its gradient at every pixel of the frame (``kernels.py``).
+"""
 
 from __future__ import annotations
 
@@ -13,21 +17,38 @@ from rankfold.executors import Executor, shared_out
 from rankfold.families import Floats, point_jacobian
 from rankfold.stack import Bools, Frame, Stack
 from rankfold.warp.smoothing import reach_of
-from rankfold.warp.sources import Source, prepare_source
+from rankfold.warp.sources import PreparedSource, prepare_source
 
 Array = npt.NDArray[Any]
 
 
 @dataclass(frozen=True)
 class Sampler:
-    """Sources ready to be sampled on a frame. A row has (channels, height, width) values, flattened."""
+    """Pictures ready to be sampled on a frame of m pixels.
+
+    A row has c m values, channel by channel.
+
+    Parameters
+    ----------
+    frame : Frame
+    sources : tuple of PreparedSource
+        One for each picture.
+    channels : int
+        c, 1 for grey pictures.
+    names : tuple of str
+        What messages call the pictures.
+    dtype : dtype
+        Precision of what is sampled.
+    value_range : float
+        From the darkest to the brightest pixel of all pictures.
+    """
 
     frame: Frame
-    sources: tuple[Source, ...]
+    sources: tuple[PreparedSource, ...]
     channels: int
     names: tuple[str, ...]
     dtype: npt.DTypeLike
-    value_range: float  # darkest to brightest, over all sources
+    value_range: float
 
     @property
     def row_shape(self) -> tuple[int, int, int]:
@@ -35,33 +56,54 @@ class Sampler:
         return self.channels, *self.frame.shape
 
     def __len__(self) -> int:
-        """Number of sources."""
+        """Number of pictures."""
         return len(self.sources)
 
     def sample(
         self, index: int, matrix: Floats, with_gradient: bool = False
     ) -> tuple[Array, Array, Bools]:
-        """Values (c, m), gradient (c, 2, m) in source x and y (empty unless asked for) and validity (m,)."""
+        """Sample one picture at one transform.
+
+        Parameters
+        ----------
+        index : int
+            Which picture.
+        matrix : (3, 3) array
+            From the frame to the picture.
+        with_gradient : bool
+
+        Returns
+        -------
+        values : (c, m) array
+            Zero where a pixel is missing.
+        gradient : (c, 2, m) array
+            Derivatives by x and y of the picture; (0, 2, m) unless asked for.
+        valid : (m,) array
+            False where a pixel is missing.
+        """
         from rankfold.warp.kernels import sample
 
-        channels, m = self.channels, self.frame.height * self.frame.width
-        values, valid = np.empty((channels, m), self.dtype), np.empty(m, np.bool_)
-        gradient = np.empty((channels, 2, m) if with_gradient else (0, 2, m), self.dtype)
+        height, width = self.frame.shape
+        m = height * width
+        derived = self.channels if with_gradient else 0
+        values = np.empty((self.channels, m), self.dtype)
+        gradient = np.empty((derived, 2, m), self.dtype)
+        valid = np.empty(m, np.bool_)
         planes, cells, there = self.source(index, matrix)
-        sample(planes, cells, there @ matrix, *self.frame.shape, values, gradient, valid)
+        sample(planes, cells, there @ matrix, height, width, values, gradient, valid)
         return values, gradient, valid
 
     def sample_many(self, index: int, matrices: Floats) -> tuple[Array, Bools]:
-        """Rows (k, c m) and their validity at several transforms (k, 3, 3)."""
+        """Return rows (k, c m) of one picture and their validity at transforms (k, 3, 3)."""
         from rankfold.warp.kernels import sample_many
 
-        k, (channels, height, width) = len(matrices), self.row_shape
-        values, valid = (
-            np.empty((k, channels, height * width), self.dtype),
-            np.empty((k, height * width), np.bool_),
-        )
+        k = len(matrices)
+        channels, height, width = self.row_shape
+        values = np.empty((k, channels, height * width), self.dtype)
+        valid = np.empty((k, height * width), np.bool_)
         planes, cells, there = self.source(index, matrices)
         sample_many(planes, cells, there @ matrices, height, width, values, valid)
+        # All channels have the same validity.
         return values.reshape(k, -1), np.tile(valid, channels)
 
     def differentiate(
@@ -73,26 +115,33 @@ class Sampler:
         slopes: Array,
         valid: Bools,
     ) -> None:
-        """Fill ``values`` (c m,), their ``slopes`` (p, c m) and ``valid`` (c m,).
+        """Sample one picture and its derivative by the parameters of its transform.
 
-        ``derivative`` (p, 3, 3) is that of the matrix by the parameters.
+        Parameters
+        ----------
+        index : int
+            Which picture.
+        matrix : (3, 3) array
+            From the frame to the picture.
+        derivative : (p, 3, 3) array
+            Derivative of the matrix by the parameters.
+        values, slopes, valid : (c m,), (p, c m) and (c m,) arrays
+            Written: the row, its derivative and its validity.
         """
         from rankfold.warp.derivatives import differentiate
 
+        height, width = self.frame.shape
         planes, cells, there = self.source(index, matrix)
-        differentiate(
-            planes,
-            cells,
-            there @ matrix,
-            there @ derivative,
-            *self.frame.shape,
-            values,
-            slopes,
-            valid,
-        )
+        # ``there`` is a constant shift, so the derivative is composed with it like the matrix.
+        to_part = there @ matrix
+        change = there @ derivative
+        differentiate(planes, cells, to_part, change, height, width, values, slopes, valid)
 
     def source(self, index: int, matrices: Floats) -> tuple[Floats, Bools, Floats]:
-        """Planes and cells of a source, prepared for the frame at ``matrices`` (..., 3, 3); the way (3, 3) to them."""
+        """Return planes and cells of a picture that hold the frame at ``matrices`` (..., 3, 3).
+
+        The third result (3, 3) maps coordinates of the picture to those of the planes.
+        """
         part = self.sources[index].around(self.frame, matrices)
         return part.planes, part.cells, part.there
 
@@ -105,29 +154,44 @@ def prepare(
     executor: Executor | None = None,
     blur: float | None = None,
 ) -> Sampler:
-    """Make a stack ready for sampling on ``frame`` near ``transforms`` (n, 3, 3).
+    """Make a stack ready to be sampled on a frame.
 
-    ``blur`` (canonical px) replaces the blur against aliasing.
+    Parameters
+    ----------
+    stack : Stack
+    frame : Frame
+    transforms : (n, 3, 3) array
+        Where the frame is at first; the blur follows the zoom that it has there.
+    dtype : dtype
+        Precision of what is sampled.
+    executor : Executor, optional
+        Who prepares the pictures; the calling thread by default.
+    blur : float, optional
+        Standard deviation in px of the frame. The default is just enough against aliasing: none
+        where the frame is at least as fine as the picture.
     """
 
-    def one(index: int) -> Source:
+    def prepare_one(index: int) -> PreparedSource:
         zoom = source_pixels_per_pixel(transforms[index], frame)
+        # Unit: px of the picture.
         sigma = max(zoom - 1, 0) / 2 if blur is None else blur * zoom
-        ready = partial(prepare_source, blur=sigma)
-        return Source(
+        return PreparedSource(
             stack.sources[index],
             stack.masks[index],
-            reach_of(sigma),
-            ready,
-            frame,
-            transforms[index],
+            margin=reach_of(sigma),
+            prepare=partial(prepare_source, blur=sigma),
+            frame=frame,
+            matrices=transforms[index],
         )
 
+    # Small pictures are prepared in the calling thread.
     largest = max(mask.size for mask in stack.masks)
-    sources = tuple(shared_out(executor, largest).run(one, range(len(stack))))
-    return Sampler(frame, sources, stack.channels, stack.names, dtype, stack.value_range)
+    sources = shared_out(executor, largest).run(prepare_one, range(len(stack)))
+    return Sampler(frame, tuple(sources), stack.channels, stack.names, dtype, stack.value_range)
 
 
 def source_pixels_per_pixel(matrix: Floats, frame: Frame) -> float:
-    """How many source pixels (in length) one canonical pixel spans at the middle of the frame."""
-    return float(np.sqrt(np.abs(np.linalg.det(point_jacobian(matrix, frame.centre[None])[0]))))
+    """Return how many source pixels (in length) a pixel in the middle of the frame spans."""
+    # The determinant is the area that a pixel covers; its root is a length.
+    stretch = point_jacobian(matrix, frame.centre[None])[0]
+    return float(np.sqrt(np.abs(np.linalg.det(stretch))))

@@ -1,4 +1,8 @@
-"""Gaussian smoothing of pictures in which pixels are missing: what is missing or outside has no weight."""
+"""Gaussian smoothing of pictures in which pixels are missing.
+
+A missing pixel has no weight, and neither has what is beyond the edge: the mean is taken over the
+pixels that are there. Filling them with zeros would darken their surroundings.
+"""
 
 from __future__ import annotations
 
@@ -12,49 +16,62 @@ from rankfold.stack import Bools
 Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
 
-REACH = 4.0  # standard deviations after which the kernel ends
+# Unit: standard deviations. The kernel ends there, as that of scipy.ndimage does.
+REACH = 4.0
+
+# A pixel around which the kernel finds less weight than this is zero.
+LEAST_WEIGHT = 1e-12
 
 
 def smooth(picture: Array, mask: Bools, sigma: float) -> Array:
-    """Mean of a picture (h, w) around every pixel, weighted by a Gaussian and by the mask; zero far from any pixel.
+    """Return the mean around every pixel, weighted by a Gaussian and by the mask.
 
-    In the precision of the picture, single or double.
+    Parameters
+    ----------
+    picture : (h, w) array
+        In single or double precision; the result has the same.
+    mask : (h, w) array
+        True where a pixel may be used.
+    sigma : float
+        Standard deviation of the Gaussian, in px of the picture.
+
+    Returns
+    -------
+    (h, w) array
+        Zero where no pixel that may be used is near.
     """
     from rankfold.warp.filters import convolve
 
-    weights: Array = _kernel(sigma)
     kind = picture.dtype
-    whole = bool(mask.all())
-    given = np.ascontiguousarray(picture) if whole else np.where(mask, picture, kind.type(0))
-    # the weight of a whole picture is a product of what is inside along y and along x
-    down, along = (_inside(size, weights) if whole else np.ones(size) for size in mask.shape)
-    weights, down, along = (part.astype(kind, copy=False) for part in (weights, down, along))
+    kernel = _kernel(sigma)
+    weights = kernel.astype(kind, copy=False)
     total = np.empty(mask.shape, kind)
-    convolve(given, weights, down, along, total)
-    if whole:
+    if mask.all():
+        # The weight of a whole picture is a product of what is inside along y and along x.
+        down, along = (_inside(size, kernel).astype(kind, copy=False) for size in mask.shape)
+        convolve(np.ascontiguousarray(picture), weights, down, along, total)
         return total
+    down, along = (np.ones(size, kind) for size in mask.shape)
+    convolve(np.where(mask, picture, kind.type(0)), weights, down, along, total)
     weight = np.empty(mask.shape, kind)
     convolve(mask.astype(kind), weights, down, along, weight)
-    return np.asarray(total / np.maximum(weight, kind.type(1e-12)))
-
-
-def _inside(size: int, weights: Floats) -> Floats:
-    """How much (size,) of the kernel around every pixel of a row lies inside the row."""
-    reach = len(weights) - 1
-    return np.convolve(np.ones(size), _both_sides(weights), mode="full")[reach : reach + size]
+    return np.asarray(total / np.maximum(weight, kind.type(LEAST_WEIGHT)))
 
 
 def reach_of(sigma: float) -> int:
-    """How many pixels away a pixel still counts."""
+    """Return how many pixels away a pixel still counts, for a Gaussian of ``sigma`` px."""
     return int(REACH * sigma + 0.5)
 
 
+def _inside(size: int, kernel: Floats) -> Floats:
+    """How much (size,) of the kernel around every pixel of a row lies inside the row."""
+    reach = len(kernel) - 1
+    whole_kernel = np.concatenate([kernel[:0:-1], kernel])
+    return np.convolve(np.ones(size), whole_kernel, mode="full")[reach : reach + size]
+
+
 def _kernel(sigma: float) -> Floats:
-    """The Gaussian from its middle outwards, both sides together summing to one."""
-    weights = np.exp(-0.5 * (np.arange(reach_of(sigma) + 1) / sigma) ** 2)
+    """The Gaussian (reach + 1,) from its middle outwards; both sides together sum to one."""
+    distances = np.arange(reach_of(sigma) + 1)
+    weights = np.exp(-0.5 * (distances / sigma) ** 2)
     return np.asarray(weights / (2 * weights.sum() - weights[0]))
-
-
-def _both_sides(weights: Floats) -> Floats:
-    """The whole kernel."""
-    return np.concatenate([weights[:0:-1], weights])

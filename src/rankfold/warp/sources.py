@@ -1,4 +1,9 @@
-"""One picture ready to be sampled: its spline coefficients, of a large one only where the frame is."""
+"""One picture ready to be sampled: the coefficients of its spline, where the frame needs them.
+
+A photograph often has a hundred times the pixels of the frame that is laid over it, and a
+coefficient takes eight bytes. Of a large picture, only the part under the frame is therefore made
+ready, with some room around it, and another part when the frame has left the first.
+"""
 
 from __future__ import annotations
 
@@ -14,41 +19,60 @@ from rankfold.stack import Bools, Frame
 from rankfold.warp.smoothing import smooth
 
 Array = npt.NDArray[Any]
-Coefficients = tuple[Floats, Bools]  # planes and cells, see prepare_source
 
-TAIL = 32  # px after which a coefficient does not know whether there was an edge: 0.27^32 is below rounding
-ROOM = 0.25  # of the frame's size in the picture: how far it may go to any side before another part is prepared
-WORTH = 0.5  # share of the picture beyond which all of it is prepared
-SMALL = (
-    2**18
-)  # pixels up to which that is always so: it takes less time than to look where the frame is
+# Planes (c, h + 2, w + 2) and cells (h + 2, w + 2), see ``prepare_source``.
+Coefficients = tuple[Floats, Bools]
+
+# Unit: px. A coefficient this far from an edge does not depend on it: 0.27^32 is below rounding.
+TAIL = 32
+
+# Share of the frame's size in the picture: the frame may go this far to any side of where it was
+# before another part is prepared.
+ROOM = 0.25
+
+# Share of the picture: if a part would be larger, the whole picture is prepared instead.
+WHOLE_ABOVE = 0.5
+
+# Unit: pixels. Pictures up to this size are always prepared whole, which takes less time than to
+# ask again and again where the frame is.
+SMALL_PICTURE = 2**18
+
+# Unit: px. A narrower Gaussian changes nothing to three digits and is not applied.
+LEAST_BLUR = 0.05
 
 
 @dataclass(frozen=True)
-class Prepared:
+class PreparedPart:
     """A part of a picture, as good as the whole for points between ``low`` and ``high``."""
 
-    planes: Floats  # (c, h + 2, w + 2): cubic B-spline coefficients, mirrored beyond the edge
-    cells: Bools  # (h + 2, w + 2): are points between [i, j] and [i+1, j+1] known? empty: all are
-    there: Floats  # (3, 3) from coordinates of the picture to those of the part
-    low: Floats  # (2,) as (x, y); infinite where the part ends with the picture
-    high: Floats  # (2,)
-    whole: bool  # whether this is all of the picture
+    # (c, h + 2, w + 2): coefficients of the cubic B-spline, mirrored beyond the edge.
+    planes: Floats
+    # (h + 2, w + 2): may points between pixels [i, j] and [i+1, j+1] be used? Empty if all may.
+    cells: Bools
+    # (3, 3): from coordinates of the picture to coordinates of the part.
+    there: Floats
+    # (2,) as (x, y): infinite where the part ends with the picture.
+    low: Floats
+    high: Floats
+    # Whether the part is all of the picture.
+    whole: bool
 
 
-class Source:
-    """A picture of which a part is prepared, and another one when the frame has left that; once all of it, for good.
+class PreparedSource:
+    """A picture of which the part under the frame is prepared, and another one when that moves on.
 
-    A photograph has a hundred times the pixels of what is looked at in it, and coefficients take eight bytes each.
+    Once the whole picture has been prepared, it stays so.
 
     Parameters
     ----------
     picture, mask : (h, w[, c]) and (h, w) arrays
-        A missing pixel gets the nearest value, which may be anywhere, so a part has no such pixels.
+        A missing pixel is filled with the nearest value, which may be anywhere. A part with missing
+        pixels is therefore never prepared alone.
     margin : int
-        At an edge of a part that is not one of the picture, pixels (apart from those of TAIL) whose values are wrong.
+        How many pixels (besides ``TAIL``) at an edge of a part have wrong values, because
+        ``prepare`` did not see beyond the edge.
     prepare : callable
-        From a part and its mask to planes and cells.
+        From a part (h, w[, c]) and its mask (h, w) to planes and cells.
     frame, matrices : Frame and (..., 3, 3) array
         What is prepared first.
     """
@@ -62,59 +86,73 @@ class Source:
         frame: Frame,
         matrices: Floats,
     ) -> None:
+        # Set to None once the whole picture is prepared, so that its memory can be freed.
         self._picture: Array | None = picture
         self._mask = mask
         self._size = np.array(mask.shape[::-1])
         self._margin = TAIL + margin
         self._prepare = prepare
-        self._held = self._between(*self._ends(frame, matrices))
+        self._held = self._prepare_between(*self._ends(frame, matrices))
 
-    def around(self, frame: Frame, matrices: Floats) -> Prepared:
-        """A part that holds the ``frame`` at all ``matrices`` (..., 3, 3)."""
+    def around(self, frame: Frame, matrices: Floats) -> PreparedPart:
+        """Return a part that holds the ``frame`` at all ``matrices`` (..., 3, 3)."""
         held = self._held
         if held.whole:
             return held
         low, high = self._ends(frame, matrices)
         if (low < held.low).any() or (high > held.high).any():
-            self._held = held = self._between(low, high)
+            held = self._prepare_between(low, high)
+            self._held = held
         return held
 
     def _ends(self, frame: Frame, matrices: Floats) -> tuple[Floats, Floats]:
-        """Between which points of the picture the frame lies."""
-        low, high = (np.clip(end, 0, self._size - 1) for end in extent(frame.corners, matrices))
-        return low, high
+        """The least and the greatest (x, y) of the frame on the picture, each (2,)."""
+        low, high = extent(frame.corners, matrices)
+        last = self._size - 1
+        return np.clip(low, 0, last), np.clip(high, 0, last)
 
-    def _between(self, low: Floats, high: Floats) -> Prepared:
-        """Prepare what is between two points and some room."""
-        assert self._picture is not None  # all of a picture is prepared once
+    def _prepare_between(self, low: Floats, high: Floats) -> PreparedPart:
+        """Prepare what is between two points (2,), and some room around it."""
+        # Preparing the whole picture is the last thing that happens, so the picture is there.
+        assert self._picture is not None
         size = self._size
         room = ROOM * (high - low) + self._margin
         start = np.maximum(np.floor(low - room), 0).astype(int)
         stop = np.minimum(np.ceil(high + room) + 1, size).astype(int)
-        part = (slice(start[1], stop[1]), slice(start[0], stop[0]))
-        pixels = np.prod(stop - start, dtype=float)
-        whole = bool(
-            self._mask.size <= SMALL
-            or pixels > WORTH * self._mask.size
-            or not self._mask[part].all()
-        )
+        whole = self._must_be_whole(start, stop)
         if whole:
-            start, stop, part = np.zeros_like(size), size, (slice(None), slice(None))
-        coefficients = self._prepare(self._picture[part], self._mask[part])
+            start = np.zeros_like(size)
+            stop = size
+        part = np.s_[start[1] : stop[1], start[0] : stop[0]]
+        planes, cells = self._prepare(self._picture[part], self._mask[part])
         if whole:
             self._picture = None
-        return Prepared(
-            *coefficients,
+        return PreparedPart(
+            planes,
+            cells,
             there=shift(-start),
             low=np.where(start > 0, start + self._margin, -np.inf),
             high=np.where(stop < size, stop - 1 - self._margin, np.inf),
             whole=whole,
         )
 
+    def _must_be_whole(self, start: Array, stop: Array) -> bool:
+        """Whether the part from ``start`` to ``stop`` (2,) must give way to the whole picture."""
+        total = self._mask.size
+        pixels = np.prod(stop - start, dtype=float)
+        if total <= SMALL_PICTURE or pixels > WHOLE_ABOVE * total:
+            return True
+        return not self._mask[start[1] : stop[1], start[0] : stop[0]].all()
+
 
 def extent(corners: Floats, matrices: Floats) -> tuple[Floats, Floats]:
-    """Least and greatest (x, y) of a frame at ``matrices`` (..., 3, 3); infinite where it crosses the horizon."""
-    ends = matrices.reshape(-1, 3, 3) @ np.column_stack([corners, np.ones(len(corners))]).T
+    """Return the least and the greatest (x, y) that a frame reaches at ``matrices`` (..., 3, 3).
+
+    ``corners`` (4, 2) are those of the frame. Both results (2,) are infinite if the frame crosses
+    a homography's horizon or a matrix is not finite.
+    """
+    homogeneous = np.column_stack([corners, np.ones(len(corners))])
+    ends = matrices.reshape(-1, 3, 3) @ homogeneous.T
     if not ((ends[:, 2] > 0).all() and np.isfinite(ends).all()):
         return np.full(2, -np.inf), np.full(2, np.inf)
     points = ends[:, :2] / ends[:, 2:]
@@ -122,30 +160,49 @@ def extent(corners: Floats, matrices: Floats) -> tuple[Floats, Floats]:
 
 
 def prepare_source(source: Array, mask: Bools, blur: float) -> Coefficients:
-    """Spline coefficients (c, h + 2, w + 2) of one source, mirrored by one, and the cells that can be known.
+    """Return a picture's spline coefficients and the cells that do not depend on missing pixels.
 
-    The blur is normalised by the blurred mask: beyond the edge and under the mask there is nothing, not zeros.
-    Missing pixels then get the nearest value, only so that the spline exists: no valid point depends on them
-    directly, and what reaches it through the spline's tails is below 4 % of that filling's own error.
+    Parameters
+    ----------
+    source, mask : (h, w[, c]) and (h, w) arrays
+        The picture, and True where a pixel may be used.
+    blur : float
+        Standard deviation in px of a Gaussian blur that comes first. It is a mean over the pixels
+        that may be used: beyond the edge and under the mask there is nothing, not zeros.
+
+    Returns
+    -------
+    planes : (c, h + 2, w + 2) array
+        Coefficients, mirrored by one beyond the edge.
+    cells : (h + 2, w + 2) array
+        Whether points between pixels [i, j] and [i+1, j+1] may be used; empty if all may.
     """
     from rankfold.warp.filters import spline_coefficients
 
-    planes = [
-        np.ascontiguousarray(plane, dtype=np.float64)
-        for plane in np.moveaxis(np.atleast_3d(source), 2, 0)
-    ]
-    if blur > 0.05:  # below that the kernel is a single one to three digits
+    channels = np.moveaxis(np.atleast_3d(source), 2, 0)
+    planes = [np.ascontiguousarray(plane, dtype=np.float64) for plane in channels]
+    if blur > LEAST_BLUR:
         planes = [smooth(plane, mask, blur) for plane in planes]
     cells = np.ones((0, 0), np.bool_)
     if not mask.all():
-        from scipy import ndimage
-
-        nearest = ndimage.distance_transform_edt(~mask, return_distances=False, return_indices=True)
-        planes = [plane[nearest[0], nearest[1]] for plane in planes]
-        # rows i-1 .. i+2 and columns j-1 .. j+2 all valid, beyond the edge nothing to ask for
-        cells = ndimage.minimum_filter(mask, size=4, origin=-1, mode="constant", cval=True)
-        cells = np.pad(cells, (0, 2))
-    coefficients = np.empty((len(planes), mask.shape[0] + 2, mask.shape[1] + 2))
+        planes, cells = _fill_missing(planes, mask)
+    height, width = mask.shape
+    coefficients = np.empty((len(planes), height + 2, width + 2))
     for plane, out in zip(planes, coefficients, strict=True):
         spline_coefficients(plane, out)
     return coefficients, cells
+
+
+def _fill_missing(planes: list[Floats], mask: Bools) -> tuple[list[Floats], Bools]:
+    """Planes (h, w) with the nearest value at missing pixels, and the cells that may be used.
+
+    The filling is needed only for the spline to exist. No valid point depends on a filled pixel
+    directly, and what reaches it through the spline's tails is below 4 % of the filling's error.
+    """
+    from scipy import ndimage
+
+    nearest = ndimage.distance_transform_edt(~mask, return_distances=False, return_indices=True)
+    filled = [plane[nearest[0], nearest[1]] for plane in planes]
+    # A cell needs rows i-1 .. i+2 and columns j-1 .. j+2; beyond the edge there is nothing to need.
+    cells = ndimage.minimum_filter(mask, size=4, origin=-1, mode="constant", cval=True)
+    return filled, np.pad(cells, (0, 2))

@@ -1,0 +1,88 @@
+"""Everything that is on the report's page, as plain values and small pictures."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from rankfold.families import Floats
+from rankfold.report.pictures import Bytes
+from rankfold.status import Trace
+
+
+@dataclass(frozen=True)
+class Card:
+    """One picture in the grid.
+
+    Parameters
+    ----------
+    index : int
+        Its place in the order of the pictures.
+    name : str
+    score : float or None
+        None without transforms, when there is no place to score.
+    failed, rescued : bool
+    moved : float or None
+        How far the frame's corner moved that moved most, in px of the frame; None like the score.
+    share : float
+        Share of its pixels that did not belong.
+    outline : list of four [x, y]
+        Corners of the frame on the picture, as shares of its width and height; empty like above.
+    size : [height, width]
+        Of the original, in px.
+    """
+
+    index: int
+    name: str
+    score: float | None
+    failed: bool
+    rescued: bool
+    moved: float | None
+    share: float
+    outline: list[list[float]]
+    size: list[int]
+
+
+@dataclass(frozen=True)
+class ReportData:
+    """Everything on the page.
+
+    Parameters
+    ----------
+    title, sentence : str
+        What was aligned, and how it went.
+    good : bool
+        Whether there is nothing to worry about.
+    facts : list of (label, value)
+    cards : list of Card
+        One for each picture.
+    kinds : list of (key, caption)
+        The rows of small pictures, in the order in which they are shown.
+    tiles : dict of lists of (h, w, 3) arrays
+        For each key, one small picture a card.
+    averages : list of (caption, (h, w, 3) array)
+    trace : Trace
+    spectra : dict of (n,) arrays
+        Singular values by caption.
+    outlines : (n, 4, 2) array or None
+        Where each frame went from its start, in coordinates of the frame.
+    failed : (n,) array
+    command : str
+        What repeats the run; empty if unknown.
+    """
+
+    title: str
+    sentence: str
+    good: bool
+    facts: list[tuple[str, str]]
+    cards: list[Card]
+    kinds: list[tuple[str, str]]
+    tiles: dict[str, list[Bytes]]
+    averages: list[tuple[str, Bytes]]
+    trace: Trace
+    spectra: dict[str, Floats]
+    outlines: Floats | None
+    failed: npt.NDArray[np.bool_]
+    command: str
