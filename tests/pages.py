@@ -27,7 +27,7 @@ def is_of_the_lab(page):
 
 
 def run_code(page, apps):
-    """Run python blocks and commands in the order of the page; ``apps`` has the command line apps."""
+    """Run python blocks and commands in the order of the page; ``apps`` has the programs."""
     space = {}
     for kind, body in blocks(page):
         if kind == "python":

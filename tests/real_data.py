@@ -1,6 +1,6 @@
 """Where the real data are: in the folder that the environment variable RANKFOLD_DATA names.
 
-Tests that need them are skipped, with the reason, where the variable is not set or a part is missing.
+Tests that need them are skipped, with the reason, where it is not set or a part is missing.
 """
 
 import os

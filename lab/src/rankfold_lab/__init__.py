@@ -1,3 +1,3 @@
-"""The laboratory of rankfold: the paper's experiments, the evaluation, the benchmark, data readers."""
+"""The lab of rankfold: the paper's experiments, the evaluation, the benchmark, data readers."""
 
 __version__ = "0.1.0"

@@ -1,4 +1,4 @@
-"""The commands as ``python -m rankfold_lab``, where the environment's scripts are not on the path."""
+"""The commands as ``python -m rankfold_lab``, where scripts are not on the path."""
 
 from rankfold_lab.cli import app
 

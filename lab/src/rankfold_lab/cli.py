@@ -1,4 +1,4 @@
-"""The command ``rankfold-lab``: evaluate, reproduce, bench and datasets, the evidence in the docs."""
+"""The command ``rankfold-lab``: evaluate, reproduce, bench, datasets."""
 
 from __future__ import annotations
 

@@ -130,7 +130,7 @@ def default_projector() -> Projector:
 def warped(
     images: Sequence[npt.NDArray[Any]], frame: Frame, transforms: Floats
 ) -> tuple[Floats, Floats, Bools]:
-    """Return pictures on the frame: rows (n, m) of unit norm, their norms (n,), valid pixels (n, m)."""
+    """Return pictures on the frame: rows (n, m) of unit norm, norms (n,), valid pixels (n, m)."""
     sampler = prepare(Stack.of(images), frame, transforms, np.float64)
     rows, norms, valid = warp_normalised(sampler, transforms)
     return rows, norms, valid

@@ -49,8 +49,10 @@ print("number of outer loop: 6")
 class TestToolbox:
     @pytest.fixture
     def folders(self, tmp_path, monkeypatch):
-        """A toolbox, pictures, and a program that looks at what it is given and says what the toolbox would."""
-        program, toolbox, data = tmp_path / "octave", tmp_path / "toolbox", tmp_path / "data"
+        """A toolbox, pictures, and a program that says what the toolbox would."""
+        program = tmp_path / "octave"
+        toolbox = tmp_path / "toolbox"
+        data = tmp_path / "data"
         program.write_text(OCTAVE.format(python=sys.executable), encoding="utf-8")
         program.chmod(0o755)
         monkeypatch.setattr("shutil.which", lambda _: str(program))
@@ -151,7 +153,8 @@ def test_what_octave_is_given_samples_as_the_published_code(tmp_path):
     np.savetxt(tmp_path / "picture.txt", picture)
     np.savetxt(tmp_path / "transform.txt", transform)
     words = """pkg load image; T = fliptform(maketform('projective', load('transform.txt')'));
-    I = imtransform(load('picture.txt'), T, 'bicubic', 'XData', [1 10], 'YData', [1 11], 'Size', [11 10]);
+    I = imtransform(load('picture.txt'), T, 'bicubic',
+        'XData', [1 10], 'YData', [1 11], 'Size', [11 10]);
     dlmwrite('warped.txt', I, 'precision', '%.17g', 'delimiter', ' ')"""
     for shim in OURS.iterdir():
         shutil.copy(str(shim), tmp_path)

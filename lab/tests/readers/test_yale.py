@@ -1,4 +1,4 @@
-"""The reader of the Extended Yale B faces: the layouts that people have, and what is said otherwise."""
+"""The reader of the Extended Yale B faces: the layouts that people have."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""RASL against the published code on its own data: the same discretisation gives the same figures."""
+"""RASL against the published code: the same discretisation gives the same figures."""
 
 import json
 from functools import cache

@@ -21,9 +21,11 @@ import sys
 from dataclasses import replace
 from rankfold_lab.reproduce import experiments, run, write_pages
 if __name__ == "__main__":
-    digits, people = experiments(["usps"])[0], experiments(["ar"])[0]
-    chosen = [replace(digits, axes={"change": ["euclidean"], "digit": [1], "method": ["rasl", "meadmm"]}),
-              replace(people, axes={"person": [1], "sparsity": [0.5], "method": ["rasl"]})]
+    digits = experiments(["usps"])[0]
+    people = experiments(["ar"])[0]
+    one = {"change": ["euclidean"], "digit": [1], "method": ["rasl", "meadmm"]}
+    other = {"person": [1], "sparsity": [0.5], "method": ["rasl"]}
+    chosen = [replace(digits, axes=one), replace(people, axes=other)]
     for done in run(chosen, None, sys.argv[1], jobs=1):
         pass
     write_pages(sys.argv[1], chosen)

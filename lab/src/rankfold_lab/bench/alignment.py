@@ -1,7 +1,8 @@
-"""RASL on its published sets, against ``rasl`` from PyPI and, if there is a copy, the toolbox under Octave."""
+"""RASL on its published sets, against ``rasl`` from PyPI and the published toolbox."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache, partial
 from itertools import product
 from typing import Any
@@ -19,19 +20,20 @@ TOOLBOX = "published toolbox, Octave"
 
 
 def tasks(setting: Setting) -> list[Task]:
-    """One for every set, number of threads and implementation; a generated set where there are no data."""
+    """Return one task for every round, set, number of threads and implementation."""
     table = declared()["rasl"]
     packages = [one["package"] for one in table["implementations"] if "package" in one]
     there = {} if setting.quick else installed(setting.peers, packages)
-    found: list[Task] = []
+    # A generated set where there are no data.
     sets = table["sets"] if setting.data is not None else [{"name": "heads"}]
-    readers = [cache(partial(_read, row["name"], setting)) for row in sets]
-    toolbox = (
-        Toolbox.at(setting.octave_rasl)
-        if setting.octave_rasl is not None and setting.data is not None
-        else None
-    )
-    for turn, (row, read) in product(range(setting.repeats), zip(sets, readers, strict=True)):
+    # Every set is read once, by the first that needs it.
+    readers = {row["name"]: cache(partial(_read, row["name"], setting)) for row in sets}
+    toolbox = None
+    if setting.octave_rasl is not None and setting.data is not None:
+        toolbox = Toolbox.at(setting.octave_rasl)
+    found: list[Task] = []
+    for turn, row in product(range(setting.repeats), sets):
+        read = readers[row["name"]]
         start = f"round {turn + 1}: {row['name']}"
         for threads, one in product(setting.threads, table["implementations"]):
             if threads == 1 or not one.get("one_thread"):
@@ -50,9 +52,13 @@ def _read(name: str, setting: Setting) -> dict[str, Any]:
 
 
 def _measure(
-    setting: Setting, read: Any, one: dict[str, Any], there: dict[str, str], threads: int
+    setting: Setting,
+    read: Callable[[], dict[str, Any]],
+    one: dict[str, Any],
+    there: dict[str, str],
+    threads: int,
 ) -> Rows:
-    """One row."""
+    """Measure one implementation on one set; one row."""
     batch = read()
     package = one.get("package")
     row = {
@@ -65,25 +71,34 @@ def _measure(
         return [] if setting.quick else [{**row, "state": "not installed"}]
     options = {
         **one["options"],
-        **{key: batch[key] for key in ("family", "frame", "sparsity_weight")},
+        "family": batch["family"],
+        "frame": batch["frame"],
+        "sparsity_weight": batch["sparsity_weight"],
+        "calm": calm(setting),
     }
-    options["calm"] = calm(setting)
-    arrays: dict[str, npt.NDArray[Any]]
     if package is None:
-        arrays = {
-            "start": batch["start"],
-            **{f"image{k}": image for k, image in enumerate(batch["images"])},
-        }
-        outcome = run_worker(one["call"], arrays, {**options, "n_jobs": jobs_of(threads)}, threads)
+        options["n_jobs"] = jobs_of(threads)
+        outcome = run_worker(one["call"], _ours(batch), options, threads)
         check_ours(one["name"], outcome)
     else:
         row["version"] = there[package]
-        margin = declared()["rasl"]["margin"]
-        pictures = cut_with_margin(batch["images"], batch["start"], Frame(*batch["frame"]), margin)
-        arrays = {f"cut{k}": picture for k, picture in enumerate(pictures)}
-        options["margin"] = margin
-        outcome = run_worker(one["call"], arrays, options, threads, setting.peers)
+        options["margin"] = declared()["rasl"]["margin"]
+        cuts = _cut(batch, options["margin"])
+        outcome = run_worker(one["call"], cuts, options, threads, setting.peers)
     return [{**row, **outcome.figures, **_ends(outcome)}]
+
+
+def _ours(batch: dict[str, Any]) -> dict[str, npt.NDArray[Any]]:
+    """Return what our worker is given: the start, and the pictures as they are."""
+    pictures = {f"image{k}": image for k, image in enumerate(batch["images"])}
+    return {"start": batch["start"], **pictures}
+
+
+def _cut(batch: dict[str, Any], margin: int) -> dict[str, npt.NDArray[Any]]:
+    """Return what a peer's worker is given: the pictures as they lie at the start."""
+    frame = Frame(*batch["frame"])
+    pictures = cut_with_margin(batch["images"], batch["start"], frame, margin)
+    return {f"cut{k}": picture for k, picture in enumerate(pictures)}
 
 
 def _toolbox(setting: Setting, toolbox: Toolbox | None, row: dict[str, Any]) -> Rows:
@@ -92,7 +107,8 @@ def _toolbox(setting: Setting, toolbox: Toolbox | None, row: dict[str, Any]) -> 
     if toolbox is None or setting.data is None:
         return [{**found, "state": "stated", "median": row["stated"]}]
     outcome = toolbox.run(existing(setting.data / "rasl" / row["name"]), calm(setting))
-    ends, digits = _ends(outcome), declared()["rasl"]["toolbox_digits"]
+    ends = _ends(outcome)
+    digits = declared()["rasl"]["toolbox_digits"]
     if ends and abs(ends["objective"] - row["toolbox_end"]) > digits * row["toolbox_end"]:
         outcome = Outcome(
             f"ended at {ends['objective']:g}, not at {row['toolbox_end']:g} as elsewhere"

@@ -9,11 +9,13 @@ import numpy as np
 from rankfold_lab.bench.growth import exponent
 from rankfold_lab.bench.setting import Rows
 
-BLUE, VERMILION = "#0072b2", "#d55e00"  # told apart by everybody; marks and dashes differ too
+# Told apart by everybody; marks and dashes differ too.
+BLUE = "#0072b2"
+VERMILION = "#d55e00"
 
 
 def draw_growth(rows: Rows, path: Path) -> None:
-    """Milliseconds of an iteration over pixels and over images, with the fitted line of the first; PNG."""
+    """Draw milliseconds of an iteration over pixels and over images, as PNG."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 

@@ -1,7 +1,8 @@
-"""The least an inner iteration can cost on this machine: what any method that thresholds through a Gram matrix must do.
+"""The least an inner iteration can cost on this machine.
 
-One Gram product X X', one product of an n x n matrix with X, and one pass over the arrays that reads five and writes
-three of them. No eigenproblem, no thresholds, no sums.
+Any method that thresholds through a Gram matrix must do this: one Gram product X X', one product of
+an n x n matrix with X, and one pass over the arrays that reads five and writes three of them. There
+is no eigenproblem in it, no thresholds, no sums.
 """
 
 from __future__ import annotations
@@ -20,13 +21,14 @@ from rankfold_lab.bench.setting import jobs_of
 
 Array = npt.NDArray[Any]
 
+# Runs of a part, fewer where they take this many seconds together.
 RUNS = 15
-ENOUGH = 0.3  # seconds
+ENOUGH = 0.3
 
 
 @njit(cache=True, nogil=True, fastmath=True)
 def stream(a: Array, b: Array, c: Array, d: Array, e: Array, x: Array, y: Array, z: Array) -> None:
-    """Read five rows, write three, with as little arithmetic as that can be done with; the compiler vectorises it."""
+    """Read five rows and write three with as little arithmetic as that takes."""
     for i in range(len(a)):
         x[i] = a[i] + b[i]
         y[i] = c[i] - d[i]
@@ -38,11 +40,13 @@ def floor_seconds(X: Floats, threads: int) -> dict[str, float]:
     from threadpoolctl import threadpool_limits
 
     n = len(X)
-    M, product = np.eye(n), np.empty_like(X)
+    M = np.eye(n)
+    product = np.empty_like(X)
     gram = np.empty((n, n))
-    # buffers that were written to: pages that never were are not in memory, and would be read from cache
+    # Pages that were never written to are not in memory, and would be read from cache.
     others = [np.full_like(X, 0.5) for _ in range(5)]
-    five, three = [X, *others[:4]], [others[4], product, np.zeros_like(X)]
+    five = [X, *others[:4]]
+    three = [others[4], product, np.zeros_like(X)]
     with threadpool_limits(threads, user_api="blas"):
         seconds = {
             "Gram product": _seconds(lambda: np.matmul(X, X.T, out=gram)),
@@ -56,10 +60,13 @@ def floor_seconds(X: Floats, threads: int) -> dict[str, float]:
 def _stream(five: list[Array], three: list[Array], executor: Executor, threads: int) -> None:
     """One pass, shared out over the threads."""
     flat = [array.reshape(-1) for array in (*five, *three)]
-    step = -(-len(flat[0]) // threads)
-    executor.run(
-        lambda k: stream(*(array[k : k + step] for array in flat)), range(0, len(flat[0]), step)
-    )
+    size = len(flat[0])
+    step = -(-size // threads)
+
+    def piece(k: int) -> None:
+        stream(*(array[k : k + step] for array in flat))
+
+    executor.run(piece, range(0, size, step))
 
 
 def _seconds(run: Callable[[], object]) -> float:

@@ -40,9 +40,10 @@ def page(records: Records) -> str:
         if case in records:
             record = records[case]
             for k, (title, build) in enumerate(tables):
-                blocks += [f"{'##' if k == 0 else '###'} {title}"] + [
-                    _about(case, record["rows"])
-                ] * (k == 0)
+                if k == 0:
+                    blocks += [f"## {title}", _about(case, record["rows"])]
+                else:
+                    blocks.append(f"### {title}")
                 blocks.append(markdown(build(record["rows"])))
             if case == "growth" and any(row.get("seconds") for row in record["rows"]):
                 blocks.append(f"![{_text('figure')}](performance/growth.png)")
@@ -59,11 +60,12 @@ def markdown(content: Table) -> str:
 
 
 def _about(case: str, rows: Rows) -> str:
-    """What is to be known of a case, and of the toolbox what holds for how its times were come by."""
+    """Return the text on a case, with that on the toolbox where it was measured or stated."""
     stated = {row["state"] == "stated" for row in rows if row.get("implementation") == TOOLBOX}
-    return "\n".join(
-        [_text(case), *(_text("toolbox_stated" if one else "toolbox_measured") for one in stated)]
-    )
+    texts = [_text(case)]
+    for one in stated:
+        texts.append(_text("toolbox_stated" if one else "toolbox_measured"))
+    return "\n".join(texts)
 
 
 def _text(name: str, **words: Any) -> str:

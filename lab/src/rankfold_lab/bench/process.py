@@ -1,4 +1,4 @@
-"""A fresh process for every implementation, so that none warms the caches or changes the threads of another."""
+"""A fresh process for every implementation, so that none warms the caches of another."""
 
 from __future__ import annotations
 
@@ -67,7 +67,8 @@ def run_worker(
     patience = timeout or limits["timeout"]
     words = json.dumps({"budget": limits["budget"], "spell": limits["spell"], **options})
     with tempfile.TemporaryDirectory() as folder:
-        source, target = Path(folder) / "input.npz", Path(folder) / "output.npz"
+        source = Path(folder) / "input.npz"
+        target = Path(folder) / "output.npz"
         np.savez(source, options=np.array(words), **arrays)  # type: ignore[arg-type]
         command = [str(python), str(script), call, str(source), str(target), str(limits["runs"])]
         try:
@@ -91,8 +92,9 @@ def run_worker(
 
 
 def calm(setting: Setting) -> float:
-    """The shortest pulse of this machine so far; every call listens a little longer. A trial does not wait for it."""
+    """Return the shortest pulse of this machine so far; every call listens a little longer."""
     if setting.quick:
+        # A trial does not wait for the machine.
         return float("inf")
     until = time.perf_counter() + declared()["listen"]
     _pulses.append(worker.pulse())

@@ -1,4 +1,4 @@
-"""Where the time of an inner iteration goes: the functions of the solver with clocks around them."""
+"""Where the time of an inner iteration goes: clocks around the functions of the solver."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ PARTS = ("product", "elementwise", "Gram", "eigenproblem", "rest")
 
 
 class Clocks:
-    """Own time of every part: that of a function called from another one is taken off the caller's."""
+    """Own time of every part: what a function called from another one takes is not the caller's."""
 
     def __init__(self) -> None:
         self.seconds: dict[str, float] = defaultdict(float)

@@ -1,4 +1,4 @@
-"""Robust PCA against the packages there are: same matrix, same λ, the objective computed here for everybody."""
+"""Robust PCA against the packages there are: same matrix, same λ, objectives computed here."""
 
 from __future__ import annotations
 
@@ -16,35 +16,33 @@ from rankfold_lab.bench.setting import Rows, Setting, Task, jobs_of
 
 
 def tasks(setting: Setting) -> list[Task]:
-    """One for every matrix, number of threads and implementation; peers only where they are installed."""
+    """Return one task for every round, matrix, number of threads and implementation."""
     table = declared()["rpca"]
     packages = sorted({one["package"] for one in table["implementations"] if "package" in one})
     there = {} if setting.quick else installed(setting.peers, packages)
-    found: list[Task] = []
     matrices = [
         matrix
         for matrix in table["matrices"]
         if setting.data is not None or matrix["source"] == "generated"
     ]
-    readers = [
-        cache(partial(read_matrix, matrix, setting)) for matrix in matrices
-    ]  # once, by the first that needs it
+    # Every matrix is read once, by the first that needs it.
+    readers = {matrix["name"]: cache(partial(read_matrix, matrix, setting)) for matrix in matrices}
     given_up: set[tuple[str, str]] = set()
-    for turn, (matrix, read), threads in product(
-        range(setting.repeats), zip(matrices, readers, strict=True), setting.threads
-    ):
+    found: list[Task] = []
+    for turn, matrix, threads in product(range(setting.repeats), matrices, setting.threads):
+        read = readers[matrix["name"]]
+        start = f"round {turn + 1}: {matrix['name']}"
         for one in table["implementations"]:
             if threads > 1 and one.get("one_thread"):
                 continue
-            label = f"round {turn + 1}: {matrix['name']}, {one['name']}, {threads} thread{'s' * (threads > 1)}"
-            found.append(
-                (label, partial(_measure, setting, read, matrix, one, there, threads, given_up))
-            )
+            label = f"{start}, {one['name']}, {threads} thread{'s' * (threads > 1)}"
+            task = partial(_measure, setting, read, matrix, one, there, threads, given_up)
+            found.append((label, task))
     return found
 
 
 def objective(X: Floats, sparse: Floats, sparsity: float) -> float:
-    """‖X - S‖_* + λ‖S‖_1: of a feasible point, whatever the implementation's own low-rank part is."""
+    """Return ‖X - S‖_* + λ‖S‖_1, the objective of a feasible point, for matrices (n, m)."""
     nuclear = float(np.linalg.svd(X - sparse, compute_uv=False).sum())
     return nuclear + sparsity * float(np.abs(sparse).sum())
 

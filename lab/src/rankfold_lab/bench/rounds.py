@@ -1,6 +1,7 @@
-"""Implementations take turns, round after round, so that a machine that is busy for a while slows all of them.
+"""Implementations take turns, round after round: a machine that is busy for a while slows all.
 
-A ratio is the median over the rounds of the ratio within a round; a time is the median over the rounds.
+A ratio is the median over the rounds of the ratio within a round; a time is the median over the
+rounds.
 """
 
 from __future__ import annotations
@@ -12,20 +13,14 @@ import numpy as np
 from rankfold_lab.bench.setting import Rows
 from rankfold_lab.timing import paired
 
-TURNS = {"implementation", "axis"}  # rows with one of these come once a round
-SAME = (
-    "matrix",
-    "set",
-    "implementation",
-    "threads",
-    "axis",
-    "images",
-    "pixels",
-)  # what makes them the same
+# Rows with one of these come once a round; the others are left as they are.
+TURNS = {"implementation", "axis"}
+# Rows that agree in all of these are rounds of the same.
+SAME = ("matrix", "set", "implementation", "threads", "axis", "images", "pixels")
 
 
 def merged(rows: Rows) -> Rows:
-    """One row for every implementation or size, in the order in which they came first; others as they are."""
+    """Return one row for every implementation or size, in the order in which they came first."""
     found: dict[Any, Rows] = {}
     for k, row in enumerate(rows):
         key: Any = tuple(row.get(name) for name in SAME) if TURNS & row.keys() else k

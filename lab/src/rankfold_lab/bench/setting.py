@@ -1,4 +1,4 @@
-"""How a measurement is run: where the data are, how often, how many threads, and who else is there."""
+"""How a measurement is run: on which data, how often, with how many threads and which peers."""
 
 from __future__ import annotations
 
@@ -15,15 +15,27 @@ Task = tuple[str, Callable[[], Rows]]  # what is shown while it runs, and what r
 
 @dataclass(frozen=True)
 class Setting:
-    """What the command was given."""
+    """What the command was given.
 
-    data: Path | None  # None: generated matrices only
+    Attributes
+    ----------
+    data : path or None
+        The folder of the data; None for generated matrices only.
+    repeats : int
+        Rounds in which all take turns.
+    quick : bool
+        Small generated sizes and no peers.
+    peers : path
+        The interpreter that has them.
+    octave_rasl : path or None
+        A copy of the published toolbox.
+    """
+
+    data: Path | None
     repeats: int
-    quick: bool  # small generated sizes and no peers
-    peers: Path = field(
-        default_factory=lambda: Path(sys.executable)
-    )  # the interpreter that has them
-    octave_rasl: Path | None = None  # a copy of the published toolbox
+    quick: bool
+    peers: Path = field(default_factory=lambda: Path(sys.executable))
+    octave_rasl: Path | None = None
 
     @property
     def threads(self) -> list[int]:

@@ -1,4 +1,4 @@
-"""How long it takes to start: the import, and the first small alignment before and after compilation."""
+"""How long it takes to start: the import, and a first small alignment."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ import json, sys, time
 began = time.perf_counter()
 import rankfold
 seconds = time.perf_counter() - began
-print(json.dumps({"seconds": seconds, "modules": [name for name in sys.argv[1:] if name in sys.modules]}))
+modules = [name for name in sys.argv[1:] if name in sys.modules]
+print(json.dumps({"seconds": seconds, "modules": modules}))
 """
 ALIGN = """
 import json, time
@@ -29,8 +30,10 @@ import rankfold
 from rankfold.datasets import rendered_heads
 heads = rendered_heads(6, frame=(20, 20), seed=0)
 ready = time.perf_counter()
-rankfold.align(heads.images, "rasl", frame=heads.frame, init=heads.start, max_outer=2, outer_tol=10.0)
-print(json.dumps({"seconds": time.perf_counter() - ready, "with_import": time.perf_counter() - began}))
+words = {"frame": heads.frame, "init": heads.start, "max_outer": 2, "outer_tol": 10.0}
+rankfold.align(heads.images, "rasl", **words)
+done = time.perf_counter()
+print(json.dumps({"seconds": done - ready, "with_import": done - began}))
 """
 
 
@@ -58,10 +61,10 @@ def _import(setting: Setting) -> Rows:
 def _first_alignment(setting: Setting) -> Rows:
     """The first process of all compiles; the second one finds what the first has compiled."""
     with tempfile.TemporaryDirectory() as cache:
-        where = (
-            {} if setting.quick else {"NUMBA_CACHE_DIR": cache}
-        )  # a trial does not wait for the compiler
-        first, second = (_run(ALIGN, **where) for _ in range(2))
+        # A trial does not wait for the compiler.
+        where = {} if setting.quick else {"NUMBA_CACHE_DIR": cache}
+        first = _run(ALIGN, **where)
+        second = _run(ALIGN, **where)
     return [{"kind": "alignment", "first": first["seconds"], "second": second["seconds"]}]
 
 

@@ -1,4 +1,4 @@
-"""``bench.json``: the raw figures of every case, when and on what they were measured. Cases of several runs add up."""
+"""``bench.json``: the raw figures of every case, with when and on what they were measured."""
 
 from __future__ import annotations
 

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import Any
 
 from rankfold_lab.bench.alignment import TOOLBOX
-from rankfold_lab.bench.declared import declared
+from rankfold_lab.bench.declared import rasl_set
+from rankfold_lab.bench.objectives import counting, gaps, no_worse
 from rankfold_lab.bench.profiling import PARTS
 from rankfold_lab.bench.rounds import ratio
 from rankfold_lab.bench.setting import Rows
 from rankfold_lab.bench.store import Records
-from rankfold_lab.bench.verdicts import counting, gaps, no_worse, verdicts
+from rankfold_lab.bench.verdicts import verdicts
 
 Table = tuple[list[str], list[list[str]]]
 
@@ -22,7 +24,7 @@ def verdict_table(records: Records) -> Table:
 
 
 def rpca_table(rows: Rows) -> Table:
-    """Every implementation on every matrix."""
+    """Return every implementation on every matrix."""
     heads = [
         "matrix",
         "threads",
@@ -35,28 +37,23 @@ def rpca_table(rows: Rows) -> Table:
     ]
     out = []
     for row, gap, good in zip(rows, gaps(rows), counting(rows), strict=True):
-        start = [_sized(row["matrix"], row.get("shape")), str(row["threads"]), _named(row)]
-        if row["state"] != "measured":
-            out.append([*start, row["state"], "", "", "", "no"])
-            continue
-        ratio = _ratio(row, rows, "matrix")
-        size = f"{row['memory']:.0f}"
-        out.append(
-            [
-                *start,
+        cells = [row["state"], "", "", "", "no"]
+        if row["state"] == "measured":
+            cells = [
                 _number(row["median"]),
-                ratio,
-                size,
+                _ratio(row, rows, "matrix"),
+                f"{row['memory']:.0f}",
                 f"{gap:.1e}",
                 "yes" if good else "no: gap",
             ]
-        )
+        name = _sized(row["matrix"], row.get("shape"))
+        out.append([name, str(row["threads"]), _named(row), *cells])
     return heads, out
 
 
 def rasl_table(rows: Rows) -> Table:
-    """Every implementation on every set."""
-    words = (
+    """Return every implementation on every set."""
+    heads = [
         "set",
         "threads",
         "implementation",
@@ -65,23 +62,47 @@ def rasl_table(rows: Rows) -> Table:
         "x rankfold quick",
         "outer",
         "peak, MiB",
-    )
-    heads = [*words, "objective", "no worse than before?"]
-    before = {one["name"]: one["before"] for one in declared()["rasl"]["sets"]}
+        "objective",
+        "no worse than before?",
+    ]
     out = []
     for row in rows:
-        median, stated = row.get("median"), row["state"] == "stated"
-        cells = [_number(median) if median and not stated else "" if stated else row["state"]]
-        cells.append(_number(median) if stated and median else "")
-        cells.append(_ratio(row, rows, "set") + (" (stated)" if stated else ""))
-        cells.append(str(row.get("outer", "")))
-        cells.append(f"{row['memory']:.0f}" if row.get("memory") else "")
-        cells.append(f"{row['objective']:.4f}" if "objective" in row else "n/a" if median else "")
-        judged = no_worse(row) if row["ours"] else None
-        known = f" ({before[row['set']]:.4f})" if judged is not None else ""
-        cells.append("" if judged is None else ("yes" if judged else "no") + known)
-        out.append([row["set"], str(row["threads"]), _named(row), *cells])
+        cells = [
+            row["set"],
+            str(row["threads"]),
+            _named(row),
+            *_times(row, _ratio(row, rows, "set")),
+            str(row.get("outer", "")),
+            f"{row['memory']:.0f}" if row.get("memory") else "",
+            _objective(row),
+            _beside_before(row),
+        ]
+        out.append(cells)
     return heads, out
+
+
+def _times(row: dict[str, Any], ratio: str) -> list[str]:
+    """Return the measured time or what went wrong, the stated time, and the ratio."""
+    median = row.get("median")
+    shown = _number(median) if median else ""
+    if row["state"] == "stated":
+        return ["", shown, f"{ratio} (stated)"]
+    return [shown or row["state"], "", ratio]
+
+
+def _objective(row: dict[str, Any]) -> str:
+    """Return the objective; n/a for a run that does not tell it."""
+    if "objective" in row:
+        return f"{row['objective']:.4f}"
+    return "n/a" if row.get("median") else ""
+
+
+def _beside_before(row: dict[str, Any]) -> str:
+    """Return whether ours ends no worse than before, and where it ended before."""
+    judged = no_worse(row) if row["ours"] else None
+    if judged is None:
+        return ""
+    return f"{'yes' if judged else 'no'} ({rasl_set(row['set'])['before']:.4f})"
 
 
 def floor_table(rows: Rows) -> Table:
@@ -112,7 +133,7 @@ def floor_table(rows: Rows) -> Table:
 
 
 def methods_table(rows: Rows) -> Table:
-    """MeADMM beside RASL."""
+    """Return MeADMM beside RASL."""
     heads = [
         "what",
         "threads",
@@ -125,18 +146,16 @@ def methods_table(rows: Rows) -> Table:
     ]
     out = []
     for row in rows:
-        if row.get("kind") in ("methods", "alignments"):
-            what = (
-                f"an iteration, {row['shape']}"
-                if row["kind"] == "methods"
-                else f"alignment of {row['set']}"
-            )
-            numbers = [_ms(row["rasl"]), _ms(row["meadmm"]), f"{row['ratio']:.2f}"]
-            if row["kind"] == "methods":
-                numbers += [f"{row['free']:.2f}", *(f"{rank:.0f}" for rank in row["ranks"])]
-            else:
-                numbers += ["", "", ""]
-            out.append([what, str(row["threads"]), *numbers])
+        if row.get("kind") == "methods":
+            what = f"an iteration, {row['shape']}"
+            last = [f"{row['free']:.2f}", *(f"{rank:.0f}" for rank in row["ranks"])]
+        elif row.get("kind") == "alignments":
+            what = f"alignment of {row['set']}"
+            last = ["", "", ""]
+        else:
+            continue
+        times = [_ms(row["rasl"]), _ms(row["meadmm"]), f"{row['ratio']:.2f}"]
+        out.append([what, str(row["threads"]), *times, *last])
     return heads, out
 
 

@@ -1,7 +1,7 @@
-"""The published RASL toolbox under Octave, where there is a copy of it: its own scripts, settings and clock.
+"""The published RASL toolbox under Octave, where there is a copy: its own scripts and clock.
 
-It was written for MATLAB. ``octave/`` has what Octave lacks or means otherwise; the toolbox itself is left as it is,
-but for its drawings, which would be most of the time.
+It was written for MATLAB. ``octave/`` has what Octave lacks or means otherwise; the toolbox itself
+is left as it is, but for its drawings, which would be most of the time.
 """
 
 from __future__ import annotations
@@ -23,11 +23,15 @@ from rankfold_lab.bench.declared import declared
 from rankfold_lab.bench.process import Outcome, environment
 
 OURS = resources.files("rankfold_lab.bench") / "octave"
-BUILT_IN = (
-    "vec.m",
-)  # Octave's own is called by its packages, with more arguments than the toolbox's takes
-DRAWINGS = ((r"(raslpara\.DISPLAY\s*=)\s*\d+", r"\1 0"), (r"(?m)^\s*rasl_plot\b.*$", ""))
-SAID = {  # what the toolbox prints at the end, the objective after every outer iteration
+# Octave's own is called by its packages, with more arguments than the toolbox's takes.
+BUILT_IN = ("vec.m",)
+# What a script draws, and what stands there instead.
+DRAWINGS = (
+    (r"(raslpara\.DISPLAY\s*=)\s*\d+", r"\1 0"),
+    (r"(?m)^\s*rasl_plot\b.*$", ""),
+)
+# What the toolbox prints at the end; the objective after every outer iteration.
+SAID = {
     "seconds": r"timeConsumed\s*=\s*(\S+)",
     "outer": r"number of outer loop:\s*(\S+)",
     "objective": r"current objective function:\s*(\S+)",
@@ -36,11 +40,20 @@ SAID = {  # what the toolbox prints at the end, the objective after every outer 
 
 @dataclass(frozen=True)
 class Toolbox:
-    """A copy of it, and what runs it."""
+    """A copy of it, and what runs it.
+
+    Attributes
+    ----------
+    folder : path
+    octave : str
+        The program.
+    version : str
+        Of Octave and, because most of the time is spent there, of its BLAS.
+    """
 
     folder: Path
     octave: str
-    version: str  # of Octave and, because most of the time is spent there, of its BLAS
+    version: str
 
     @classmethod
     def at(cls, folder: Path) -> Toolbox:
@@ -48,24 +61,22 @@ class Toolbox:
         octave = shutil.which("octave-cli") or shutil.which("octave")
         if octave is None:
             raise InputError(
-                "there is no octave on the PATH; install it with its image package, or leave out --octave-rasl"
+                "there is no octave on the PATH; install it with its image package, "
+                "or leave out --octave-rasl"
             )
-        number, _, blas = (
-            _run(octave, "disp(version()), disp(version('-blas'))", folder)
-            .stdout.strip()
-            .partition("\n")
-        )
+        said = _run(octave, "disp(version()), disp(version('-blas'))", folder).stdout
+        number, _, blas = said.strip().partition("\n")
         known = re.search(r"OpenBLAS [\d.]+", blas)
         return cls(folder, octave, f"{number} with {known[0] if known else blas}")
 
     def run(self, pictures: Path, calm: float = np.inf) -> Outcome:
-        """Run its own script for a folder of ``pictures``, one thread; again if the machine was not calm.
+        """Run its own script for ``pictures``, one thread; again if the machine was not calm.
 
-        The seconds are those of its own clock: the main loop, without reading and smoothing the pictures.
+        The seconds are those of its own clock: the main loop, without reading and smoothing the
+        pictures.
         """
-        scripts = [
-            path for path in sorted(self.folder.glob("*.m")) if f"'{pictures.name}'" in _text(path)
-        ]
+        quoted = f"'{pictures.name}'"
+        scripts = [path for path in sorted(self.folder.glob("*.m")) if quoted in _text(path)]
         if not scripts:
             return Outcome(f"no script names {pictures.name}")
         with tempfile.TemporaryDirectory() as name:
@@ -82,16 +93,16 @@ class Toolbox:
 
 
 def _lay_out(folder: Path, toolbox: Path, pictures: Path, script: Path) -> None:
-    """A copy of the toolbox that runs here: with our functions, the pictures where it looks for them, no drawings."""
+    """Copy the toolbox to where it can run: with our functions, the pictures, no drawings."""
     leave = shutil.ignore_patterns(*BUILT_IN, "data", "results")
-    copy = partial(
-        shutil.copytree, copy_function=shutil.copyfile
-    )  # without the modes: they may be only to be read
+    # Without the modes of the files, which may be only to be read. That of the folder comes along.
+    copy = partial(shutil.copytree, copy_function=shutil.copyfile)
     copy(toolbox, folder, ignore=leave, dirs_exist_ok=True)
-    folder.chmod(0o700)  # that of a folder comes along all the same
+    folder.chmod(0o700)
     copy(pictures, folder / "data" / pictures.name)
     (folder / "results").mkdir()
-    for shim in OURS.iterdir():  # the folder that it runs in comes before all others
+    # The folder that Octave runs in comes before all others.
+    for shim in OURS.iterdir():
         (folder / shim.name).write_text(shim.read_text(encoding="utf-8"), encoding="utf-8")
     text = _text(script)
     for pattern, instead in DRAWINGS:
@@ -108,10 +119,8 @@ def _once(octave: str, script: str, folder: Path) -> Outcome:
         return Outcome(f"given up after {patience:.0f} s")
     said = {key: re.findall(pattern, done.stdout) for key, pattern in SAID.items()}
     if done.returncode != 0 or not all(said.values()):
-        reason = next(
-            (line for line in done.stderr.splitlines() if line.strip()),
-            f"exit code {done.returncode}",
-        )
+        lines = [line for line in done.stderr.splitlines() if line.strip()]
+        reason = lines[0] if lines else f"exit code {done.returncode}"
         return Outcome(f"failed: {reason}")
     found = {key: np.array(float(values[-1])) for key, values in said.items()}
     return Outcome("measured", (float(found.pop("seconds")),), found=found)

@@ -1,8 +1,9 @@
-"""One implementation, timed in a process of its own: ``PYTHON worker.py NAME input.npz output.npz REPEATS``.
+"""One implementation, timed in a process: ``PYTHON worker.py NAME input.npz output.npz REPEATS``.
 
-Run by path, by whatever interpreter has the implementation, so nothing of rankfold is imported at the top: only NumPy.
-The input holds ``options`` (JSON) and arrays, the output ``seconds``, ``memory`` (peak resident, MiB), what the
-implementation found (``sparse`` or ``objective``). Nothing is pickled.
+It is run by path, by whatever interpreter has the implementation, so nothing of rankfold is
+imported at the top: only NumPy. The input holds ``options`` (JSON) and arrays; the output holds
+``seconds``, ``memory`` (peak resident, MiB) and what the implementation found (``sparse`` or
+``objective``). Nothing is pickled.
 """
 
 from __future__ import annotations
@@ -32,31 +33,35 @@ def decompose(given: Inputs, options: dict[str, Any]) -> Callable[[], Found]:
 
 def pyrpca(given: Inputs, options: dict[str, Any]) -> Callable[[], Found]:
     """Robust PCA by pyrpca, whose matrices are the other way round."""
-    solve, X = (
-        importlib.import_module("pyrpca").rpca_pcp_ialm,
-        np.ascontiguousarray(given["matrix"].T),
-    )
-    rho, tol = options["rho"], options["tol"]
-    return lambda: {"sparse": solve(X, options["sparsity"], rho=rho, tol=tol, verbose=False)[1].T}
+    solve = importlib.import_module("pyrpca").rpca_pcp_ialm
+    X = np.ascontiguousarray(given["matrix"].T)
+    words = {"rho": options["rho"], "tol": options["tol"], "verbose": False}
+    return lambda: {"sparse": solve(X, options["sparsity"], **words)[1].T}
 
 
 def sporco(given: Inputs, options: dict[str, Any]) -> Callable[[], Found]:
-    """Robust PCA by sporco. Its automatic penalty is off: with it, it takes twice the iterations here."""
+    """Robust PCA by sporco. With its automatic penalty it takes twice the iterations: it is off."""
     robust = importlib.import_module("sporco.admm.rpca").RobustPCA
-    words = {"Verbose": False, "MaxMainIter": options["max_iter"], "RelStopTol": options["tol"]}
-    settings = robust.Options(words | {"AutoRho": {"Enabled": False}})
+    words = {
+        "Verbose": False,
+        "MaxMainIter": options["max_iter"],
+        "RelStopTol": options["tol"],
+        "AutoRho": {"Enabled": False},
+    }
+    settings = robust.Options(words)
     return lambda: {"sparse": robust(given["matrix"], options["sparsity"], settings).solve()[1]}
 
 
 def tensorly(given: Inputs, options: dict[str, Any]) -> Callable[[], Found]:
-    """Robust PCA by tensorly: half the nuclear norm of each of the two unfoldings. Its tolerance is absolute."""
-    solve, X = importlib.import_module("tensorly.decomposition").robust_pca, given["matrix"]
-    tol = options["tol"] * float(np.linalg.norm(X))
+    """Robust PCA by tensorly: half the nuclear norm of each of the two unfoldings."""
+    solve = importlib.import_module("tensorly.decomposition").robust_pca
+    X = given["matrix"]
     words = {
         "reg_J": 0.5,
         "reg_E": options["sparsity"],
         "n_iter_max": options["max_iter"],
-        "tol": tol,
+        # Its tolerance is absolute.
+        "tol": options["tol"] * float(np.linalg.norm(X)),
         "verbose": 0,
     }
     return lambda: {"sparse": solve(X, **words)[1]}
@@ -69,7 +74,8 @@ def align(given: Inputs, options: dict[str, Any]) -> Callable[[], Found]:
         name: options[name]
         for name in ("family", "sparsity_weight", "outer_tol", "schedule", "n_jobs")
     }
-    frame, images = tuple(options["frame"]), _pictures(given, "image")
+    frame = tuple(options["frame"])
+    images = _pictures(given, "image")
 
     def run() -> Found:
         result = rankfold.align(images, method="rasl", frame=frame, init=given["start"], **words)
@@ -79,12 +85,14 @@ def align(given: Inputs, options: dict[str, Any]) -> Callable[[], Found]:
 
 
 def rasl(given: Inputs, options: dict[str, Any]) -> Callable[[], Found]:
-    """RASL by ``rasl`` from PyPI, on pictures that were cut with a margin at the start: from the identity, inset.
+    """RASL by ``rasl`` from PyPI, from the identity, inset, on pictures cut with a margin.
 
-    It has no parameter for λ and does not return its objective, so its inner solver is wrapped for both.
+    It has no parameter for λ and does not return its objective, so its inner solver is wrapped for
+    both.
     """
     package = importlib.import_module("rasl")
-    outer = sys.modules["rasl.rasl"]  # the package's attribute of that name is the function
+    # The package's attribute of that name is the function.
+    outer = sys.modules["rasl.rasl"]
     kinds = {
         "euclidean": "Euclidean",
         "similarity": "Similarity",
@@ -92,20 +100,26 @@ def rasl(given: Inputs, options: dict[str, Any]) -> Callable[[], Found]:
         "homography": "Projective",
     }
     kind = getattr(package, f"{kinds[options['family']]}Transform")
-    pictures, margin, (height, width) = _pictures(given, "cut"), options["margin"], options["frame"]
+    pictures = _pictures(given, "cut")
+    margin = options["margin"]
+    height, width = options["frame"]
     bounds = ((margin, margin), (margin + height - 1, margin + width - 1))
     weight = options["sparsity_weight"] / np.sqrt(height * width)
-    inner, last = outer.inner_ialm, {}
+    inner = outer.inner_ialm
+    last = {}
 
     def solve(images: Any, J: Any) -> Any:
-        last["A"], last["E"], steps = inner(images, J, lambd=weight)
-        return last["A"], last["E"], steps
+        A, E, steps = inner(images, J, lambd=weight)
+        last["A"] = A
+        last["E"] = E
+        return A, E, steps
 
     def run() -> Found:
         starts = [kind().inset(picture.shape, bounds) for picture in pictures]
         count = package.rasl(pictures, starts)[3]
         nuclear = float(np.linalg.norm(last["A"], "nuc"))
-        return {"objective": nuclear + weight * float(np.abs(last["E"]).sum()), "outer": count}
+        errors = float(np.abs(last["E"]).sum())
+        return {"objective": nuclear + weight * errors, "outer": count}
 
     outer.inner_ialm = solve  # type: ignore[attr-defined]
     return run
@@ -113,7 +127,8 @@ def rasl(given: Inputs, options: dict[str, Any]) -> Callable[[], Found]:
 
 def _pictures(given: Inputs, stem: str) -> list[Any]:
     """Arrays ``stem0``, ``stem1``, ...: pictures need not be of one size."""
-    return [given[f"{stem}{k}"] for k in range(sum(name.startswith(stem) for name in given))]
+    count = sum(name.startswith(stem) for name in given)
+    return [given[f"{stem}{k}"] for k in range(count)]
 
 
 CALLS: dict[str, Callable[[Inputs, dict[str, Any]], Callable[[], Found]]] = {
@@ -125,10 +140,14 @@ CALLS: dict[str, Callable[[Inputs, dict[str, Any]], Callable[[], Found]]] = {
     "rasl": rasl,
 }
 OURS = ("decompose", "align")
-RESTLESS = 1.15  # times the shortest pulse: above, something else is running on this machine
-PATIENCE = 5.0  # seconds to wait for it to end, in a process
+# A pulse longer than this many times the shortest: something else is running on this machine.
+RESTLESS = 1.15
+# Seconds that a process waits for it to end.
+PATIENCE = 5.0
+# How many more disturbed runs than good ones are endured.
 TRIES = 2
-MOST = 20  # times the declared number of runs
+# Short runs are repeated at most this many times the declared number.
+MOST = 20
 
 
 def measure(
@@ -139,17 +158,35 @@ def measure(
     calm: float = np.inf,
     spell: float = 0.0,
 ) -> tuple[list[float], Found]:
-    """Run once to compile and to fill caches, then ``repeats`` times; nothing more once ``budget`` seconds are timed.
+    """Time a run: once to compile and to fill caches, then ``repeats`` times.
 
-    Short runs go on until a ``spell`` of seconds is timed: the median of three would be luck. Where nothing
-    ``compiles``, a first run that alone takes longer than the budget is the timed one. A run is waited with until the
-    machine is ``calm``, and one after which it is not is done again, until TRIES more were disturbed than not; of runs
-    that were all disturbed the shortest is returned.
+    Parameters
+    ----------
+    run : callable
+    repeats : int
+    budget : float
+        Seconds of timed runs after which there are no more of them.
+    compiles : bool
+        Whether the first run compiles. Where it does not, a first run that alone takes longer than
+        the budget is the timed one.
+    calm : float
+        The pulse of a machine that has nothing else to do. A run waits for that, and one after
+        which the machine is not calm is done again, until TRIES more were disturbed than not.
+    spell : float
+        Short runs go on until so many seconds are timed: the median of three would be luck.
+
+    Returns
+    -------
+    seconds : list of float
+        Of runs that were all disturbed, the shortest.
+    found : dict
+        What the last run found.
     """
     seconds: list[float] = []
     disturbed: list[float] = []
     found: Found = {}
-    warm, patience = False, PATIENCE
+    warm = False
+    patience = PATIENCE
     while sum(seconds) <= budget and len(disturbed) < TRIES + len(seconds):
         if len(seconds) >= (repeats if sum(seconds) >= spell else MOST * repeats):
             break
@@ -165,8 +202,10 @@ def measure(
 
 
 def pulse() -> float:
-    """Seconds for a little work that is always the same: how quick the machine is just now. No BLAS: one thread."""
-    short, long = np.full(20_000, 0.5), np.ones(500_000)
+    """Return the seconds for a little work that is always the same: the pulse of the machine."""
+    # No BLAS, so that it takes one thread.
+    short = np.full(20_000, 0.5)
+    long = np.ones(500_000)
     seconds = []
     for _ in range(3):
         began = time.perf_counter()
@@ -183,7 +222,7 @@ def restless(calm: float) -> bool:
 
 
 def wait_until(calm: float, patience: float = PATIENCE) -> float:
-    """Wait until the pulse is nearly as short as it was at best; returns how many seconds of ``patience`` are left."""
+    """Wait until the machine is calm; returns how many seconds of ``patience`` are left."""
     until = time.perf_counter() + patience
     while restless(calm) and time.perf_counter() < until:
         time.sleep(0.2)
@@ -191,9 +230,10 @@ def wait_until(calm: float, patience: float = PATIENCE) -> float:
 
 
 def peak_memory() -> float:
-    """Peak resident memory of this process, MiB; NaN where the system does not say.
+    """Return the peak resident memory of this process, MiB; NaN where the system does not say.
 
-    From the process's own account where there is one: ``ru_maxrss`` of a child also remembers its parent's size.
+    It is the process's own account where there is one: ``ru_maxrss`` of a child also remembers its
+    parent's size.
     """
     status = Path("/proc/self/status")
     if status.is_file():
@@ -204,9 +244,9 @@ def peak_memory() -> float:
         import resource
     except ImportError:
         return float("nan")
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (
-        1024**2 if sys.platform == "darwin" else 1024
-    )
+    # In bytes on macOS, in KiB elsewhere.
+    unit = 1024**2 if sys.platform == "darwin" else 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit
 
 
 def main(name: str, source: str, target: str, repeats: str) -> None:
@@ -215,10 +255,10 @@ def main(name: str, source: str, target: str, repeats: str) -> None:
         given = {key: file[key] for key in file.files}
     options = json.loads(str(given.pop("options")))
     budget = float(options.pop("budget", np.inf))
-    calm, spell = float(options.pop("calm", np.inf)), float(options.pop("spell", 0.0))
-    seconds, found = measure(
-        CALLS[name](given, options), int(repeats), budget, name in OURS, calm, spell
-    )
+    calm = float(options.pop("calm", np.inf))
+    spell = float(options.pop("spell", 0.0))
+    run = CALLS[name](given, options)
+    seconds, found = measure(run, int(repeats), budget, name in OURS, calm, spell)
     np.savez(target, seconds=seconds, memory=peak_memory(), **found)
 
 

@@ -1,1 +1,1 @@
-"""The evaluation: faces with known truth under declared protocols, and test-retest without a truth."""
+"""The evaluation: faces with known truth under declared protocols, and test-retest."""

@@ -150,7 +150,7 @@ def _has_features(options: dict[str, Any]) -> bool:
 
 
 def measure(result: Alignment, batch: Batch) -> dict[str, float]:
-    """Return eye errors, recovery errors in unit-norm rows, the rank and how right the flags were."""
+    """Return eye errors, recovery errors in unit-norm rows, rank, and how right the flags were."""
     error = alignment_error(result.transforms, batch.truth, batch.points)
     norms = np.sqrt(np.nansum(result.aligned**2, axis=(1, 2), keepdims=True))
     clean = result.apply(batch.clean) / norms

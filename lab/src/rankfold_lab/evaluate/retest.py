@@ -1,4 +1,4 @@
-"""Test-retest where there is no true pose: two alignments from different random starts, compared."""
+"""Test-retest where there is no true pose: alignments from two random starts are compared."""
 
 from __future__ import annotations
 
@@ -82,9 +82,9 @@ def perturbed(
 def disagreement(one: Floats, two: Floats, frame: Frame, family: str = "similarity") -> Floats:
     """Return how far two alignments (n, 3, 3) of the same pictures differ, (n,) in frame px.
 
-    That is the mean distance of the frame's corners c from T_two^{-1} T_one c, after the motion that
-    all pictures have in common is taken out: a similarity, or an affine map where the pictures could
-    move by one.
+    That is the mean distance of the frame's corners c from T_two^{-1} T_one c, after the motion
+    that all pictures have in common is taken out: a similarity, or an affine map where the
+    pictures could move by one.
     """
     common_family = FAMILIES["affine" if family == "affine" else "similarity"]
     corners = frame.corners
@@ -109,7 +109,7 @@ def disagreement(one: Floats, two: Floats, frame: Frame, family: str = "similari
 
 
 def retest(given: RetestSet, seeds: Iterable[int], **options: Any) -> Floats:
-    """Return the disagreement (n,) of runs from two seeds with options of :func:`rankfold.align`."""
+    """Return the disagreement (n,) of runs from two seeds, with options of ``rankfold.align``."""
     found = []
     for seed in seeds:
         init = perturbed(given.start, given.frame, given.rotation, TRANSLATION, seed)
@@ -148,7 +148,7 @@ def _digits(pictures: list[npt.NDArray[Any]], frame: Frame) -> RetestSet:
 
 
 def run(root: str | Path, pairs: int = 2) -> Iterator[dict[str, Any]]:
-    """Measure every set with every row over ``pairs`` pairs of starts; yields one record for each."""
+    """Measure every set with every row over ``pairs`` pairs of starts; yields a record each."""
     for name, given in read_sets(root).items():
         for row, options in ROWS.items():
             runs = [retest(given, (2 * k, 2 * k + 1), **options) for k in range(pairs)]

@@ -72,7 +72,7 @@ def table(records: Records, protocol: str) -> str:
 
 
 def flags(records: Records, name: str) -> str:
-    """Return precision and recall of the failed flag of a row, for pictures off by more than 2 px."""
+    """Return precision and recall of the failed flag of a row, for pictures that are lost."""
     chosen = [record for record in records if record["row"] == name]
     lost = sum(record["lost"] for record in chosen)
     flagged = sum(record["flagged"] for record in chosen)
@@ -83,7 +83,7 @@ def flags(records: Records, name: str) -> str:
 
 
 def _against(records: Records, name: str, measure: str) -> str:
-    """Return the ratio of means to the reference, the subjects won, and a paired t over subjects."""
+    """Return the ratio of means to the reference, the subjects won, a paired t over subjects."""
     mine = _by_subject(records, name, measure)
     reference = _by_subject(records, REFERENCE, measure)
     common = sorted(mine.keys() & reference.keys())

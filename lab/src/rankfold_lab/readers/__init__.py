@@ -1,4 +1,4 @@
-"""Readers for published data sets that you have on disk; the READERS table says where to ask for them."""
+"""Readers for published data sets on disk; the READERS table says where to ask for them."""
 
 from rankfold_lab.readers.ar import ArPerson, read_ar
 from rankfold_lab.readers.rasl import RaslSet, read_points, read_rasl

@@ -51,8 +51,8 @@ def read_ar(root: str | Path, person: int) -> ArPerson:
     Parameters
     ----------
     root : path
-        The folder that holds ``person01``, ``person02``, ... (folders or MATLAB files), or the folder
-        above, in which they lie below ``ar``.
+        The folder that holds ``person01``, ``person02``, ... (folders or MATLAB files), or the
+        folder above, in which they lie below ``ar``.
     person : int
         Counted from 1.
     """

@@ -42,8 +42,8 @@ def read_rasl(folder: str | Path) -> RaslSet:
     Parameters
     ----------
     folder : path
-        For every picture NAME it has the point file ``NAME-points.mat``. Pictures without points and
-        other files are left out.
+        For every picture NAME it has the point file ``NAME-points.mat``. Pictures without points
+        and other files are left out.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""The READERS table: one row for every data set on disk, with its reader and where to get the files."""
+"""The READERS table: every data set on disk, its reader, and where to get the files."""
 
 from __future__ import annotations
 

@@ -43,8 +43,8 @@ def read_lfw(root: str | Path, name: str) -> Person:
     Parameters
     ----------
     root : path
-        The folder with ``landmarks.txt`` and a folder for every person, or the folder above, in which
-        these lie below ``lfw``. The pictures may be smaller than the originals.
+        The folder with ``landmarks.txt`` and a folder for every person, or the folder above, in
+        which these lie below ``lfw``. The pictures may be smaller than the originals.
     name : str
         The person's folder, such as ``Laura_Bush``.
     """
@@ -101,8 +101,8 @@ def read_oxford(root: str | Path, name: str) -> Plane:
     root : path
         The folder of the planes, or the folder above, in which they lie below ``oxford_affine``.
     name : str
-        The plane's folder. It has ``img1`` to ``img6`` and ``H1to2p`` to ``H1to6p``, which are plain
-        text or OpenCV's XML.
+        The plane's folder. It has ``img1`` to ``img6`` and ``H1to2p`` to ``H1to6p``, which are
+        plain text or OpenCV's XML.
     """
     folder = _below(root, "oxford_affine") / name
     pictures = []

@@ -1,4 +1,4 @@
-"""Reader for the cropped Extended Yale Face Database B: aligned faces of a subject under many lamps."""
+"""Reader for the cropped Extended Yale Face Database B: aligned faces under many lamps."""
 
 from __future__ import annotations
 

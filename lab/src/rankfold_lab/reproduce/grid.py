@@ -147,7 +147,7 @@ def read_log(out: Path, experiment: Experiment) -> dict[str, dict[str, Any]]:
 
 
 def records(out: str | Path, experiment: Experiment) -> list[dict[str, Any]]:
-    """The finished cells in the order of the declaration, whatever the order they were finished in."""
+    """The finished cells in the order of the declaration, whenever they were finished."""
     log = read_log(Path(out), experiment)
     return [log[_key(cell)] for cell in experiment.cells if _key(cell) in log]
 

@@ -122,6 +122,10 @@ def portraits(name: str) -> Batch:
 
 
 def plane(name: str) -> tuple[list[npt.NDArray[Any]], Floats]:
-    """A generated facade under small ("leuven") or large ("graf") homographies, and those from view 1 to each."""
-    batch = facade(6, frame=(200, 200), tilt=4.0 if name == "leuven" else 25.0, seed=9)
+    """Return views of a generated facade, and the homographies (6, 3, 3) from view 1 to each.
+
+    These are small for "leuven" and large for "graf".
+    """
+    tilt = 4.0 if name == "leuven" else 25.0
+    batch = facade(6, frame=(200, 200), tilt=tilt, seed=9)
     return list(batch.clean), batch.truth @ inverse(batch.truth[:1])

@@ -43,7 +43,7 @@ def _eyes(rows: Rows) -> Table:
 
 
 def _spread(rows: Rows, prefix: str) -> list[str]:
-    """Return mean and standard deviation, both averaged over the subjects, and the largest error."""
+    """Return mean and standard deviation, averaged over the subjects, and the largest error."""
     mean = np.mean([row[f"{prefix}mean"] for row in rows])
     std = np.mean([row[f"{prefix}std"] for row in rows])
     largest = max(row[f"{prefix}max"] for row in rows)
@@ -51,7 +51,7 @@ def _spread(rows: Rows, prefix: str) -> list[str]:
 
 
 def _whole_pixels(rows: Rows) -> list[str]:
-    """Return the share above a pixel, and the spread of errors that were rounded to whole pixels."""
+    """Return the share above a pixel, and the spread of errors rounded to whole pixels."""
     above = np.mean([row["above_1"] for row in rows])
     mean = np.mean([row["whole_mean"] for row in rows])
     std = np.mean([row["whole_std"] for row in rows])
