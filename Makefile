@@ -1,4 +1,5 @@
-# Two commands: `make demo` shows the main job on a generated example, `make test` sets up and passes the tests.
+# Two commands: `make demo` shows the main job on a generated example, `make test` sets up and passes the tests
+# of rankfold and of rankfold-lab.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -25,8 +26,9 @@ $(VENV)/.installed: pyproject.toml | $(VENV)/bin/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[report]"
 	@touch $@
 
-$(VENV)/.installed-dev: pyproject.toml | $(VENV)/bin/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[dev]"
+# Both distributions, rankfold and rankfold-lab, in one environment.
+$(VENV)/.installed-dev: pyproject.toml lab/pyproject.toml | $(VENV)/bin/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[dev]" -e ./lab
 	@touch $@ $(VENV)/.installed
 
 # The tests open the report in a browser. Where it can be installed without asking anyone, it is; elsewhere they skip.
@@ -42,4 +44,4 @@ docs: $(VENV)/.installed-dev
 
 clean:
 	rm -rf $(VENV) dist build site demo-run .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
-	find src tests -name __pycache__ -prune -exec rm -rf {} +
+	find src tests lab -name __pycache__ -prune -exec rm -rf {} +

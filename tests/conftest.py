@@ -1,18 +1,6 @@
-"""Where the real data are, if they are: RANKFOLD_DATA, or the shared folder beside the checkout."""
-
-import os
-from pathlib import Path
+"""What several tests look at: a small batch, aligned once."""
 
 import pytest
-
-BESIDE = Path(__file__).resolve().parents[2] / "shared"
-DATA = Path(os.environ.get("RANKFOLD_DATA", BESIDE / "data"))
-REFERENCE = DATA.parent / "reference" / "rasl_toolbox.json"
-
-needs_rasl_sets = pytest.mark.skipif(
-    not (DATA / "rasl").is_dir() or not REFERENCE.is_file(),
-    reason=f"needs the RASL sets in {DATA / 'rasl'} and the published figures; set RANKFOLD_DATA to their folder",
-)
 
 
 @pytest.fixture(scope="session")

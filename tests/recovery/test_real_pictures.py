@@ -11,10 +11,10 @@ import tifffile
 from typer.testing import CliRunner
 
 import rankfold as rf
-from conftest import DATA
 from rankfold.cli import app
 from rankfold.datasets import cells
 from rankfold.io import open_pictures
+from real_data import DATA
 
 ROOT = Path(__file__).resolve().parents[2]
 COMMANDS = re.findall(

@@ -1,22 +1,15 @@
-import imageio.v3 as iio
 import numpy as np
 import pytest
-from scipy.io import savemat
 
 import rankfold as rf
-from conftest import DATA, needs_rasl_sets
 from rankfold.datasets import (
     facade,
     head,
     low_rank_plus_sparse,
-    read_points,
-    read_rasl,
     rendered_heads,
     warped_low_rank,
 )
 from rankfold.metrics import alignment_error, mean_scale, recovery_error, support_f1
-
-PICTURE = np.arange(400, dtype=np.uint8).reshape(20, 20)
 
 
 @pytest.mark.parametrize("make", [rendered_heads, warped_low_rank, facade])
@@ -82,65 +75,6 @@ def test_low_rank_plus_sparse_is_what_it_says():
     assert (truth.sparse != 0).mean() == pytest.approx(0.1, abs=0.02)
 
 
-class TestRaslReader:
-    def folder(self, tmp_path, points):
-        for k, matrix in enumerate(points):
-            iio.imwrite(tmp_path / f"{k}.png", PICTURE)
-            savemat(tmp_path / f"{k}-points.mat", {"points": matrix})
-        return tmp_path
-
-    def test_points_become_zero_based_xy(self, tmp_path):
-        folder = self.folder(tmp_path, [np.array([[1, 5], [2, 7]]), np.array([[3, 5], [2, 7]])])
-        (folder / "Thumbs.db").write_bytes(b"not a picture")
-        data = read_rasl(folder)
-        assert data.names == ["0.png", "1.png"]
-        np.testing.assert_array_equal(data.points[0], [[0, 1], [4, 6]])
-        np.testing.assert_array_equal(data.images[0], PICTURE)
-
-    @pytest.mark.parametrize(
-        "content",
-        [
-            {"points": np.zeros((3, 2))},
-            {"points": np.full((2, 2), np.nan)},
-            {"x": 1},
-            {"points": np.zeros(4)},
-        ],
-    )
-    def test_points_of_the_wrong_shape_name_the_file(self, tmp_path, content):
-        savemat(tmp_path / "a-points.mat", content)
-        with pytest.raises(
-            rf.FormatError, match=r"a-points.mat holds points of shape .* 2 x k matrix"
-        ):
-            read_points(tmp_path / "a-points.mat")
-
-    def test_other_trouble_is_named_too(self, tmp_path):
-        with pytest.raises(rf.FormatError, match=r"has no \*-points.mat files"):
-            read_rasl(tmp_path)
-        (tmp_path / "a-points.mat").write_bytes(b"nonsense")
-        with pytest.raises(rf.FormatError, match="cannot be read as a MATLAB file"):
-            read_points(tmp_path / "a-points.mat")
-        savemat(tmp_path / "a-points.mat", {"points": np.ones((2, 2))})
-        with pytest.raises(rf.FormatError, match="no picture a"):
-            read_rasl(tmp_path)
-        (tmp_path / "a.png").write_bytes(b"nonsense")
-        with pytest.raises(rf.FormatError, match=r"a.png is not a picture"):
-            read_rasl(tmp_path)
-        (tmp_path / "a.png").unlink()
-        folder = self.folder(tmp_path, [np.ones((2, 2)), np.ones((2, 3))])
-        (tmp_path / "a-points.mat").unlink()
-        with pytest.raises(rf.FormatError, match="different numbers of points"):
-            read_rasl(folder)
-
-    @needs_rasl_sets
-    @pytest.mark.parametrize(
-        ("name", "count"), [("Dummy_59_59", 100), ("Digits_3", 100), ("Al_Gore", 140)]
-    )
-    def test_the_published_sets_are_read(self, name, count):
-        data = read_rasl(DATA / "rasl" / name)
-        assert len(data.images) == count
-        assert data.points.shape == (count, 2, 2)
-
-
 def test_metrics_on_cases_done_by_hand():
     truth = np.tile(np.eye(3), (5, 1, 1))
     moved = truth.copy()
@@ -154,22 +88,3 @@ def test_metrics_on_cases_done_by_hand():
     ) == pytest.approx(2)
     assert recovery_error(np.array([1.0, 2]), np.array([1.0, 1])) == pytest.approx(1 / np.sqrt(2))
     assert support_f1(np.array([1, 1, 0, 0]), np.array([1, 0, 1, 0])) == pytest.approx(0.5)
-
-
-def test_usps_is_read_and_other_files_are_refused(tmp_path):
-    import h5py
-
-    from rankfold.datasets.usps import read_usps
-
-    with h5py.File(tmp_path / "usps.h5", "w") as file:
-        file["train/data"] = np.tile(np.arange(256) / 255, (6, 1))
-        file["train/target"] = [1, 4, 1, 1, 2, 4]
-    assert read_usps(tmp_path / "usps.h5", 1).shape == (3, 16, 16)
-    assert read_usps(tmp_path / "usps.h5", 1, 2).shape == (2, 16, 16)
-    (tmp_path / "bad.h5").write_bytes(b"nonsense")
-    with pytest.raises(rf.FormatError, match="is not the USPS file"):
-        read_usps(tmp_path / "bad.h5", 1)
-    with h5py.File(tmp_path / "odd.h5", "w") as file:
-        file["train/data"], file["train/target"] = np.zeros((6, 100)), np.zeros(6)
-    with pytest.raises(rf.FormatError, match="digits are 16 x 16"):
-        read_usps(tmp_path / "odd.h5", 1)

@@ -3,46 +3,32 @@
 import doctest
 import importlib
 import re
-import shlex
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
+from pages import PAGES, ROOT, is_of_the_lab, run_code
 from rankfold.cli import app
 
-ROOT = Path(__file__).resolve().parents[2]
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
-BLOCK = re.compile(r"^```(python|console)\n(.*?)^```", re.DOTALL | re.MULTILINE)
+
+def page_name(page):
+    return page.relative_to(ROOT).as_posix()
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
+@pytest.mark.parametrize("page", [p for p in PAGES if not is_of_the_lab(p)], ids=page_name)
 def test_code_runs(page, tmp_path, monkeypatch):
-    """Python blocks and commands, in the order of the page, in an empty folder."""
+    """In an empty folder. Pages about the lab run in lab/tests/test_docs.py."""
     monkeypatch.chdir(tmp_path)
-    text = page.read_text(encoding="utf-8")
-    blocks = BLOCK.findall(text)
-    space = {}
-    for kind, body in blocks:
-        if kind == "python":
-            exec(compile(body, page.name, "exec"), space)
-        else:
-            for line in body.splitlines():
-                assert line.startswith("$ rankfold "), line
-                if " data/" in line:
-                    continue  # on real pictures: tests/recovery/test_real_pictures.py
-                outcome = CliRunner().invoke(app, shlex.split(line)[2:])
-                assert outcome.exit_code == 0, (line, outcome.output)
+    run_code(page, {"rankfold": app})
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
+@pytest.mark.parametrize("page", PAGES, ids=page_name)
 def test_links_and_named_files_exist(page):
     text = page.read_text(encoding="utf-8")
     for target in re.findall(r"\]\(([^)#:]+)\)", text):
         assert (page.parent / target).exists(), target
-    for target in re.findall(r"`((?:src|tests|docs)/[\w/.]+\.\w+)`", text):
+    for target in re.findall(r"`((?:src|tests|docs|lab)/[\w/.]+\.\w+)`", text):
         assert (ROOT / target).exists(), target
 
 

@@ -56,10 +56,11 @@ def formats(json: Json = False, quiet: Quiet = False) -> None:
     _list(Voice(json, quiet), "format", {name: row.summary for name, row in FORMATS.items()})
 
 
-def _generated() -> list[str]:
+def _dataset_names() -> list[str]:
+    """Return the names of the data sets."""
     from rankfold.datasets import DATASETS
 
-    return [name for name, row in DATASETS.items() if row.make]
+    return list(DATASETS)
 
 
 @app.command()
@@ -67,7 +68,7 @@ def datasets(
     name: Annotated[
         str | None,
         typer.Argument(
-            help="One that is generated, to be written.", callback=one_of("data set", _generated)
+            help="The one that is to be written.", callback=one_of("data set", _dataset_names)
         ),
     ] = None,
     out: Annotated[
@@ -81,7 +82,7 @@ def datasets(
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """List the data sets, or write pictures of one that is generated.
+    """List the data sets that can be generated, or write pictures of one.
 
     Example: rankfold datasets facade -o photos --images 12
     """
@@ -93,9 +94,8 @@ def datasets(
         return
     if out is None:
         raise typer.BadParameter(f"say where to write {name}: rankfold datasets {name} -o FOLDER")
-    make = DATASETS[name].make
-    assert make is not None
-    write_batch(make(images, seed), out, overwrite)
+    batch = DATASETS[name].make(images, seed)
+    write_batch(batch, out, overwrite)
     voice.result({"written": str(out), "images": images}, f"{images} pictures in {out}")
 
 

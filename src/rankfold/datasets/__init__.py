@@ -1,7 +1,6 @@
-"""Ground truth that is generated, and readers for published data sets that you have on disk."""
+"""Pictures and matrices that are generated, so that everything that is true of them is known."""
 
 from rankfold.datasets.facade import facade
-from rankfold.datasets.rasl import RaslSet, read_points, read_rasl
 from rankfold.datasets.scenes import cells, street
 from rankfold.datasets.synthetic import (
     Batch,
@@ -17,12 +16,9 @@ __all__ = [
     "Batch",
     "Dataset",
     "LowRankTruth",
-    "RaslSet",
     "cells",
     "facade",
     "low_rank_plus_sparse",
-    "read_points",
-    "read_rasl",
     "rendered_heads",
     "street",
     "warped_low_rank",

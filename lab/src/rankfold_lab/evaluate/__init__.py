@@ -1,0 +1,1 @@
+"""The evaluation: faces with known truth under declared protocols, and test-retest."""

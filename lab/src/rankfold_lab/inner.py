@@ -1,0 +1,136 @@
+"""The lab's door to the inner solver: the problems that are timed, and one call that solves them.
+
+No other file of the lab imports the solver, the projectors or the warps of rankfold.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from rankfold.admm import Clone, Problem, Settings, Solution, solve
+from rankfold.admm.problem import default_sparsity
+from rankfold.align.loop import weights_of
+from rankfold.datasets import low_rank_plus_sparse
+from rankfold.executors import Executor
+from rankfold.families import Floats, get_family
+from rankfold.manifold import Context, Projector, get_projector
+from rankfold.stack import Bools, Frame, Stack
+from rankfold.status import Record
+from rankfold.warp.linearisation import Motion, linearise, warp_normalised
+from rankfold.warp.sampling import prepare
+
+__all__ = [
+    "Context",
+    "Problem",
+    "Projector",
+    "Solution",
+    "default_projector",
+    "iterate",
+    "linearised",
+    "moving_problem",
+    "robust_pca",
+    "warped",
+]
+
+# A tolerance that no run reaches, so that all iterations are done.
+NEVER = 1e-15
+
+
+def robust_pca(X: Floats) -> Problem:
+    """Return the problem of robust PCA on a matrix (n, m), with the usual weight 1/√max(n, m)."""
+    return Problem(X, float(1 / np.sqrt(max(X.shape))))
+
+
+def moving_problem(shape: tuple[int, int, int]) -> Problem:
+    """Return a generated inner problem of RASL with four parameters a picture.
+
+    Parameters
+    ----------
+    shape : (int, int, int)
+        Pictures, height and width.
+    """
+    n, height, width = shape
+    m = height * width
+    rng = np.random.default_rng(0)
+    data = low_rank_plus_sparse(n, m, rank=8, corrupted=0.1, seed=0).data
+    norms = np.linalg.norm(data, axis=1, keepdims=True)
+    # n x 4 x m, orthonormal in every picture: what the Jacobians are turned into.
+    basis = np.linalg.qr(rng.standard_normal((n, m, 4)))[0].transpose(0, 2, 1)
+    return Problem(
+        data / norms,
+        1 / np.sqrt(m),
+        None,
+        basis,
+        units=10 / norms[:, 0],
+        shape=(1, height, width),
+    )
+
+
+def linearised(
+    images: Sequence[npt.NDArray[Any]], frame: Frame, start: Floats, family: str, weight: float
+) -> Problem:
+    """Return the first inner problem of RASL on pictures.
+
+    Parameters
+    ----------
+    images : sequence of arrays
+    frame : Frame
+    start : array (n, 3, 3)
+    family : str
+        A row of FAMILIES.
+    weight : float
+        ``sparsity_weight`` of :func:`rankfold.align`.
+    """
+    stack = Stack.of(images).luminance()
+    sampler = prepare(stack, frame, start, np.float64)
+    motion = Motion.starting_at(start, get_family(family), frame.centre)
+    local = linearise(sampler, motion)
+    return Problem(
+        local.data,
+        default_sparsity(local.data.shape, weight),
+        weights_of(local.valid),
+        local.basis,
+        units=sampler.value_range / local.norms,
+        shape=sampler.row_shape,
+    )
+
+
+def iterate(
+    problem: Problem,
+    iterations: int,
+    executor: Executor,
+    projector: Projector | None = None,
+    observe: Callable[[Record], bool] | None = None,
+) -> Solution:
+    """Run the inner solver for a number of iterations: RASL, or with a projector MeADMM.
+
+    Parameters
+    ----------
+    problem : Problem
+    iterations : int
+    executor : Executor
+    projector : callable, optional
+    observe : callable, optional
+        Called after every iteration.
+    """
+    clone = None if projector is None else Clone(projector)
+    settings = Settings(tol=NEVER, max_iter=iterations, clone=clone)
+    return solve(problem, settings, executor, observe)
+
+
+def default_projector() -> Projector:
+    """Return the projector that ``method="meadmm"`` has by default."""
+    return get_projector("regression")
+
+
+def warped(
+    images: Sequence[npt.NDArray[Any]], frame: Frame, transforms: Floats
+) -> tuple[Floats, Floats, Bools]:
+    """Return pictures on the frame: rows (n, m) of unit norm, norms (n,), valid pixels (n, m)."""
+    sampler = prepare(Stack.of(images), frame, transforms, np.float64)
+    rows, norms, valid = warp_normalised(sampler, transforms)
+    return rows, norms, valid

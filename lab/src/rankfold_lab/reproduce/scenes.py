@@ -1,0 +1,112 @@
+"""Measures on portraits and planes, and of speed."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from rankfold.align import align
+from rankfold.families import Floats, inverse, map_points
+from rankfold.stack import Frame, Stack
+from rankfold_lab.inner import moving_problem
+from rankfold_lab.readers import read_lfw, read_oxford
+from rankfold_lab.reproduce import standins
+from rankfold_lab.reproduce.methods import Measured, landed_points, sheet, spread_of_points
+from rankfold_lab.reproduce.windows import photographs_and_frame
+from rankfold_lab.timing import time_both
+
+PLANES = ("leuven", "graf")
+# The frame on portraits of 150 x 150: the face and little else.
+PORTRAIT = Frame(80, 64)
+
+
+def speed(cell: dict[str, Any], data: Path | None) -> Measured:
+    """Measure seconds for the windows: the batch, a picture, an inner iteration."""
+    photographs, frame = photographs_and_frame(data)
+    began = time.perf_counter()
+    result = align(
+        photographs.clean,
+        method=cell["method"],
+        family="homography",
+        frame=frame,
+        init=photographs.points,
+        inner_tol=1e-5,
+        n_jobs=1,
+    )
+    seconds = time.perf_counter() - began
+    n = len(photographs.clean)
+    timing = time_both(moving_problem((n, *frame.shape)), repeats=3)
+    return {
+        "batch": seconds,
+        "image": seconds / n,
+        "inner": len(result.trace.inner["objective"]),
+        "iteration_ms": timing.rasl if cell["method"] == "rasl" else timing.meadmm,
+    }, None
+
+
+def real(cell: dict[str, Any], data: Path | None) -> Measured:
+    """Measure portraits against their landmarks, planes against their homographies."""
+    if cell["set"] in PLANES:
+        return _plane(cell, data), None
+    return _portraits(cell, data)
+
+
+def _portraits(cell: dict[str, Any], data: Path | None) -> Measured:
+    """Measure how far a person's landmarks lie apart in the frame, before and after."""
+    if data is None:
+        batch = standins.portraits(cell["set"])
+        images = batch.images
+        places = map_points(batch.truth, batch.points)
+        result = align(images, method=cell["method"], frame=batch.frame, init=batch.start)
+    else:
+        person = read_lfw(data, cell["set"])
+        images = person.images
+        places = person.landmarks
+        result = align(images, method=cell["method"], frame=PORTRAIT, coarse="auto")
+    before = replace(result, transforms=result.start).apply(images)
+    averages = [np.nanmean(part, axis=0) for part in (before, result.aligned, result.low_rank)]
+    return {
+        "before": spread_of_points(landed_points(result.start, places)),
+        "after": spread_of_points(landed_points(result.transforms, places)),
+        "failed": int(result.failed.sum()),
+    }, sheet([averages], 2)
+
+
+def _plane(cell: dict[str, Any], data: Path | None) -> dict[str, Any]:
+    """Measure corners against the true homographies, in pixels of the originals."""
+    if data is None:
+        images, homographies = standins.plane(cell["set"])
+    else:
+        images, homographies = _grey_plane(data, cell["set"])
+    stack = Stack.of(images).reduced(4)
+    height, width = stack.sources[0].shape[:2]
+    frame = Frame(round(0.7 * height), round(0.7 * width))
+    result = align(stack, method=cell["method"], family="homography", frame=frame, coarse=True)
+    before = _corner_errors(result.start, homographies, frame)
+    after = _corner_errors(result.transforms, homographies, frame)
+    return {
+        "before": float(before.mean()),
+        "after": float(after.mean()),
+        "best": float(after.min()),
+        "failed": int(result.failed.sum()),
+    }
+
+
+def _corner_errors(transforms: Floats, homographies: Floats, frame: Frame) -> Floats:
+    """Return how far the corners of views 2 to 6 are from where the homographies put them, (5,)."""
+    corners = map_points(transforms[0], frame.corners)  # in view 1
+    ours = map_points(transforms @ inverse(transforms[0]), corners)  # 6 x 4 x 2
+    off = np.linalg.norm(ours - map_points(homographies, corners), axis=2)
+    return np.asarray(off.mean(axis=1)[1:])
+
+
+def _grey_plane(data: Path, name: str) -> tuple[list[npt.NDArray[Any]], Floats]:
+    """Return the views of a plane in grey, and the homographies (6, 3, 3) from view 1 to each."""
+    plane = read_oxford(data, name)
+    stack = Stack.of(plane.images).luminance()
+    return [np.asarray(source) for source in stack.sources], plane.homographies

@@ -1,1 +1,0 @@
-"""The evaluation protocol, the ablation table, and the paper's experiments, declared as data."""
