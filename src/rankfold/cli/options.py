@@ -218,8 +218,8 @@ def _advising(source: Source) -> Source:
 
 
 def _with_remedy(error: FormatError) -> FormatError:
-    """Add --skip-bad to the sentence of an error that does not speak of it yet."""
+    """Add --skip-bad to the sentence of an error that does not speak of it in any words."""
     text = str(error)
-    if "--skip-bad" in text or "without_bad" in text:
+    if "--skip-bad" in text or "skip bad pictures" in text:
         return error
     return FormatError(f"{text}; --skip-bad leaves out what cannot be read")

@@ -1,7 +1,8 @@
 """Errors of the rooms below, in the words of a terminal.
 
-The functions behind the commands know nothing of flags: their errors name arguments and methods of
-Python. A person at a terminal needs the flag instead: ``overwrite=True`` becomes ``--overwrite``.
+The functions behind the commands know nothing of flags: their errors name options in words, or as
+arguments of Python. A person at a terminal needs the flag instead: "skip bad pictures" becomes
+``--skip-bad``, and ``overwrite=True`` becomes ``--overwrite``.
 """
 
 from __future__ import annotations
@@ -11,8 +12,20 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-# Methods whose effect is a flag, whether they are written with their class or without.
-METHODS = {"without_bad()": "--skip-bad", "in_grey()": "--grey"}
+# What rankfold.io says of its options, and how it is typed. A folder may be called "frames" or
+# "key" as well, so every pattern has enough around such a word to be sure.
+PHRASES = (
+    (r"^(frames|select|stride|key)(?= has no meaning for )", r"--\1"),
+    (r"^frames(?= \S+ (is not a range|selects nothing))", "--frames"),
+    (r"^stride(?= \S+ must be at least)", "--stride"),
+    (r"^select(?= \S+ does not fit)", "--select"),
+    (r"(?<=; use )frames(?= \d)", "--frames"),
+    (r"(?<=as in )select(?= )", "--select"),
+    (r"by its key(?=:)", "with --key"),
+    (r"use the format (?=\w)", "use --format "),
+    (r"skip bad pictures", "leave it out with --skip-bad"),
+    (r"read all of them in grey", "use --grey"),
+)
 # Arguments whose option has another name.
 RENAMED = {"n_neighbors": "neighbors", "n_jobs": "jobs"}
 
@@ -29,7 +42,7 @@ ARGUMENT = re.compile(
 
 
 def at_a_terminal(text: str, flags: Mapping[str, str]) -> str:
-    """Write the arguments that an error names as the flags of a command.
+    """Write the options that an error names as the flags of a command.
 
     Parameters
     ----------
@@ -50,8 +63,8 @@ def at_a_terminal(text: str, flags: Mapping[str, str]) -> str:
             return found[0]
         return _with_value(flags[name], ast.literal_eval(found["value"]))
 
-    for method, flag in METHODS.items():
-        text = re.sub(rf"(\w+\.)?{re.escape(method)}", flag, text)
+    for phrase, typed in PHRASES:
+        text = re.sub(phrase, typed, text)
     return ARGUMENT.sub(as_flag, text)
 
 

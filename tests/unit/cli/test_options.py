@@ -2,6 +2,7 @@
 
 import re
 import tomllib
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +13,7 @@ from commands import QUICK, RESULT_ONLY, run, usage_error, work_in
 from rankfold.cli.app import Voice
 from rankfold.cli.options import Computing, Reading, RunWriting, Writing
 from rankfold.errors import FormatError
-from rankfold.io import open_pictures, write_picture
+from rankfold.io import open_pictures, write_picture, write_pictures
 
 
 @pytest.fixture
@@ -58,8 +59,6 @@ class TestReading:
         def bad():
             yield FormatError("a page is missing; write the stack again")
 
-        from dataclasses import replace
-
         source = replace(open_pictures("views"), iterate=bad)
         monkeypatch.setattr("rankfold.cli.options.open_pictures", lambda *_, **__: source)
         with pytest.raises(FormatError, match="write the stack again; --skip-bad leaves out"):
@@ -91,6 +90,25 @@ class TestReading:
     )
     def test_an_option_of_other_formats_is_refused_by_its_flag(self, folder, words, said):
         assert said in run("align", "views", *words, code=1).stderr
+
+    def test_pages_that_do_not_exist_are_refused_by_the_flag(self, folder):
+        import tifffile
+
+        pages = np.random.default_rng(0).random((3, 2, 40, 40)).astype(np.float32)
+        tifffile.imwrite("a.ome.tif", pages, metadata={"axes": "TZYX"}, ome=True)
+        assert "as in --select" in run("align", "a.ome.tif", code=1).stderr
+        outcome = run("align", "a.ome.tif", "--select", "Z=7", code=1)
+        assert "--select Z=7 does not fit" in outcome.stderr
+
+    def test_frames_that_do_not_exist_are_refused_by_the_flag(self, folder):
+        source = open_pictures("views")
+        like = replace(source, path="x.mp4", rate=10.0)
+        frames = (picture.values.astype(float) for picture in source.pictures())
+        write_pictures("film", source.names, frames, like, "video")
+        assert (
+            "--frames 9:12 selects" in run("align", "film.mp4", "--frames", "9:12", code=1).stderr
+        )
+        assert "--frames x is not" in run("align", "film.mp4", "--frames", "x", code=1).stderr
 
     def test_several_arrays_are_listed_with_the_flag(self, folder):
         np.savez("two.npz", a=np.zeros((3, 8, 8)), b=np.ones((3, 8, 8)))

@@ -10,6 +10,7 @@ import rankfold as rf
 from rankfold.align.plan import BASE_BYTES, plan
 from rankfold.io import Source
 from rankfold.runs import Choice, fits, machine_memory, plan_run
+from rankfold.runs.planning import SINGLE_PRECISION
 
 
 def source_of(n, *shape):
@@ -26,11 +27,12 @@ def test_it_is_the_plan_for_the_frame():
     assert ours.images == 20
 
 
-def test_single_precision_takes_half():
+def test_single_precision_takes_less():
     choice = Choice(rf.Frame(500, 600), 1, "centred")
     double = plan_run(source_of(20, 500, 600), choice, "rasl")
     single = plan_run(source_of(20, 500, 600), choice, "rasl", dtype=np.float32)
-    assert single.memory - BASE_BYTES == pytest.approx((double.memory - BASE_BYTES) / 2)
+    share = (single.memory - BASE_BYTES) / (double.memory - BASE_BYTES)
+    assert share == pytest.approx(SINGLE_PRECISION)
 
 
 def test_large_pictures_around_a_small_frame_count():
