@@ -20,6 +20,7 @@ from typer.core import TyperGroup
 from rankfold.cli.wording import at_a_terminal, flags_of
 from rankfold.errors import ConvergenceWarning, RankfoldError
 
+# Exit codes besides 0, and 2 for wrong usage, which typer gives.
 FAILED = 1
 SOME_FAILED = 3
 STOPPED = 130
@@ -29,6 +30,7 @@ ORDER = ("demo", "align", "decompose", "apply", "report", "export")
 
 NO_MEMORY = "there is not enough memory; use a smaller --frame, --reduce, --stride or --float32"
 
+# Progress bars draw on the second as well, so that a remark does not tear them.
 console = Console()
 errors = Console(stderr=True)
 
@@ -116,6 +118,7 @@ class Voice:
 
 def say_error(text: str) -> None:
     """Print an error on one line, whatever characters it has."""
+    # A file may be called [a].png, which rich would take for markup.
     errors.print(f"Error: {text}", style="red", markup=False, highlight=False, soft_wrap=True)
 
 

@@ -76,6 +76,7 @@ class Aligning:
 
     def recorded(self) -> dict[str, Any]:
         """What was chosen, as config.toml has it; what was left open is not in it."""
+        # --features and --no-features are words here, and silence leaves it to the method.
         features = None
         if self.features is not None:
             features = "contrast" if self.features else SWITCHED_OFF["features"]

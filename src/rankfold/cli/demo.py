@@ -66,6 +66,7 @@ def demo(
         batch = rendered_heads(images, occluded=OCCLUDED, seed=seed)
         stack = Stack.of(batch.images, names=[f"head-{k:02d}" for k in range(images)])
         metrics = {"before": _before(batch)}
+        # After the loop, result and method are those of the last method.
         for method in METHODS:
             result, metrics[method] = _align(stack, batch, method, watch)
         watch.say("writing the report")

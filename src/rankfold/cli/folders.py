@@ -103,6 +103,7 @@ def export(
     Example: rankfold export run -o transforms.csv
     """
     result = runs.load_alignment(run)
+    # A single file has no mark that rankfold wrote it, so --overwrite replaces any.
     if out.exists() and not overwrite:
         raise InputError(f"{out} exists already; choose another name, or --overwrite it")
     result.export_transforms(out)

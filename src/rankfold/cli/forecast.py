@@ -48,6 +48,7 @@ def say_plan(voice: Voice, plan: Plan, choice: Choice) -> None:
         "fits": runs.fits(plan, memory),
         "seconds": round(plan.seconds, 1),
     }
+    # For people, in the order in which they ask.
     rows = [("frame", f"{shown_size(plan.frame.shape)} (height x width)")]
     rows += [("memory", _gib(plan.memory))]
     rows += [("of this machine", "unknown" if memory is None else _gib(memory))]
@@ -57,6 +58,7 @@ def say_plan(voice: Voice, plan: Plan, choice: Choice) -> None:
 
 def check_memory(plan: Plan, force: bool, remedies: str) -> None:
     """Refuse a run that needs more memory than this machine has, unless it is forced."""
+    # All that is built in, not what is free: other programs may give theirs back.
     memory = runs.machine_memory()
     if force or memory is None or runs.fits(plan, memory):
         return

@@ -39,6 +39,7 @@ def grouped(command: Command) -> Command:
     callable
         It takes the options by name, builds the groups and calls ``command``.
     """
+    # With their Annotated, in which typer finds flags, help and checks.
     hints = get_type_hints(command, include_extras=True)
     names = list(inspect.signature(command).parameters)
     groups = {name: hints[name] for name in names if is_dataclass(hints[name])}

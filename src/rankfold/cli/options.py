@@ -13,43 +13,23 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
+from rankfold import FAMILIES, METHODS, PROJECTORS
 from rankfold.cli.app import Voice
 from rankfold.cli.parsing import complete, one_of
 from rankfold.errors import FormatError
-from rankfold.io import Picture, Source, open_pictures
+from rankfold.io import FORMATS, Picture, Source, open_pictures
 from rankfold.runs import Output, Run
 
 LEFT_OUT_SHOWN = 8  # names of files that were left out, before the list ends in dots
 
 
-def _methods() -> list[str]:
-    """Rows of METHODS."""
-    from rankfold import METHODS
-
-    return list(METHODS)
-
-
-def _families() -> list[str]:
-    """Rows of FAMILIES."""
-    from rankfold import FAMILIES
-
-    return list(FAMILIES)
-
-
 def _projectors() -> list[str]:
     """Rows of PROJECTORS, and none."""
-    from rankfold import PROJECTORS
-
     return [*PROJECTORS, "none"]
 
 
-def _formats() -> list[str]:
-    """Rows of FORMATS."""
-    from rankfold.io import FORMATS
-
-    return list(FORMATS)
-
-
+# Single options, by the name of what they give. Those with a check that looks into a table are
+# here even if they belong to a group: inside a class, a lambda would not find the table.
 Pictures = Annotated[
     str,
     typer.Argument(help="A folder, a pattern, a video, a TIFF stack, a .npy/.npz file or a zarr."),
@@ -63,8 +43,8 @@ Method = Annotated[
         "--method",
         "-m",
         help="One that `rankfold methods` lists.",
-        callback=one_of("method", _methods),
-        autocompletion=complete(_methods),
+        callback=one_of("method", lambda: METHODS),
+        autocompletion=complete(lambda: METHODS),
     ),
 ]
 Family = Annotated[
@@ -73,8 +53,8 @@ Family = Annotated[
         "--family",
         "-t",
         help="What a picture may do; `rankfold families` lists them.",
-        callback=one_of("family", _families),
-        autocompletion=complete(_families),
+        callback=one_of("family", lambda: FAMILIES),
+        autocompletion=complete(lambda: FAMILIES),
     ),
 ]
 Projector = Annotated[
@@ -97,6 +77,13 @@ Schedule = Annotated[
     typer.Option(
         help="quick: RASL and robust PCA nearly as good, several times faster.",
         callback=one_of("schedule", lambda: ["balanced", "quick"]),
+    ),
+]
+Format = Annotated[
+    str | None,
+    typer.Option(
+        help="Of the pictures written; as they came by default.",
+        callback=one_of("format", lambda: FORMATS),
     ),
 ]
 Reduce = Annotated[
@@ -135,6 +122,7 @@ class Reading:
         )
         if self.grey:
             source = source.in_grey()
+        # To leave out bad pictures, every one has to be read once before anything is computed.
         source = source.without_bad() if self.skip_bad else _advising(source)
         if source.left_out:
             shown = ", ".join(source.left_out[:LEFT_OUT_SHOWN])
@@ -147,13 +135,7 @@ class Reading:
 class Writing:
     """How pictures are written."""
 
-    format: Annotated[
-        str | None,
-        typer.Option(
-            help="Of the pictures written; as they came by default.",
-            callback=one_of("format", _formats),
-        ),
-    ] = None
+    format: Format = None
     overwrite: Annotated[
         bool, typer.Option("--overwrite", help="Replace the run folder if it is there.")
     ] = False

@@ -53,6 +53,7 @@ def shown_size(shape: Sequence[int]) -> str:
 def run_name(pictures: str) -> Path:
     """Name a folder for a run over these pictures, in the working folder."""
     place = Path(pictures)
+    # A file may have a name that looks like a pattern; then it is meant itself.
     is_pattern = any(sign in pictures for sign in PATTERN_SIGNS) and not place.exists()
     if is_pattern:
         place = place.parent
@@ -64,6 +65,7 @@ def check_apart(pictures: str, target: Path) -> None:
     """Refuse to write a folder over the pictures that it is made from."""
     place = Path(pictures).resolve()
     written = target.resolve()
+    # With --overwrite the folder would be replaced, and what lies in it would be gone.
     if written == place or written in place.parents:
         raise typer.BadParameter(f"{target} holds the pictures {pictures}; write to another folder")
 
@@ -83,6 +85,7 @@ def repeat_command(ctx: typer.Context, **changed: str) -> str:
             value = ctx.params.get(name)
         else:
             continue
+        # Arguments go before the options, wherever they were typed.
         if parameter.param_type_name == "argument":
             arguments.append(str(value))
         else:

@@ -41,6 +41,7 @@ def align(
 
     method = aligning.method
     family = aligning.family
+    # What there is, what is chosen, and what that will take.
     source = reading.open(pictures, voice)
     choice = runs.choose(source, size_of(aligning.frame), aligning.init, reduce, family)
     say_choice(voice, source, choice, method, family)
@@ -50,6 +51,7 @@ def align(
     check_memory(plan, computing.force, "a smaller --frame, --reduce, --float32 or fewer pictures")
     if computing.plan:
         return
+    # The run itself.
     target = out or run_name(pictures)
     check_apart(pictures, target)
     keywords = aligning.keywords()
@@ -66,6 +68,7 @@ def align(
             dtype=computing.dtype,
             **keywords,
         )
+    # How it went. A stopped run goes on from its own folder into a new one.
     go_on = repeat_command(ctx, init=str(target), out=f"{target}-2")
     _say_summary(ctx, voice, summary, go_on=go_on)
     _leave(voice, summary, f"To go on from here: {go_on}")
@@ -91,6 +94,7 @@ def decompose(
     """
     from rankfold.cli.progress import Watcher
 
+    # What there is, what is chosen, and what that will take.
     source = reading.open(pictures, voice)
     choice = runs.choose_as_they_lie(source, reduce)
     say_sizes(voice, source, choice)
@@ -100,6 +104,7 @@ def decompose(
     check_memory(plan, computing.force, "--reduce, --float32 or fewer pictures")
     if computing.plan:
         return
+    # The run itself.
     target = out or run_name(pictures)
     check_apart(pictures, target)
     keywords = decomposing.keywords()
@@ -158,5 +163,6 @@ def _leave(voice: Voice, summary: runs.Summary, when_stopped: str) -> None:
         raise typer.Exit(STOPPED)
     if isinstance(summary, runs.AlignmentSummary) and summary.failed:
         raise typer.Exit(SOME_FAILED)
+    # A run at its iteration limit has a result that can be used; one of NaN has none.
     if summary.status is Status.NON_FINITE:
         raise typer.Exit(FAILED)

@@ -60,11 +60,13 @@ def apply_run(
     order = match_names(source.names, result.names, str(run))
     factor = _full_scale(result) if scale is None else scale
 
+    # A generator: the writer asks for the next picture when the last one is on disk.
     def warped() -> Iterator[Array]:
         for index, picture in zip(order, source.pictures(), strict=True):
             yield result.apply_one(index, picture.values, scale=factor, mask=picture.mask)
             done()
 
+    # The format adds its own ending, so that the name is known only after writing.
     with whole_or_nothing(folder, overwrite) as draft:
         written = write_pictures(draft / "aligned", source.names, warped(), source, format)
     return Path(folder) / written.name

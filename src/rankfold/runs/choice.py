@@ -68,12 +68,14 @@ def choose(
     -------
     Choice
     """
+    # A frame that is none is refused before anything else is looked at.
     grid = None if frame is None else Frame(*frame)
     if init in NAMED_STARTS:
         return _choose_by_size(source, grid, init, reduction)
     if init.lower().endswith(".csv"):
         grid = grid or Frame(*_median_size(source))
         points = read_points_csv(init, source.names)
+        # n x 3 x 3; align checks given transforms again, but only after everything is read.
         start = check_start(points.transforms(get_family(family)), source.names)
     else:
         earlier = load_alignment(init)
@@ -105,6 +107,7 @@ def choose_as_they_lie(source: Source, reduction: int | None = None) -> Choice:
         )
     if len(source) < 2:
         raise InputError(f"{source.path} has one picture only; a decomposition needs at least two")
+    # All pictures have one size, so that the first stands for all.
     k = reduction or batch_reduction(len(source), source.shapes[0])
     height, width = source.shapes[0][:2]
     return Choice(Frame(height // k, width // k), k, "identity")
@@ -135,6 +138,7 @@ def transforms_of(earlier: Alignment, source: Source, frame: Frame, path: str) -
         )
     # One scale for both axes, so that a similarity stays one if the frames differ in shape.
     scale = float(np.sqrt(np.prod(earlier.frame.shape) / np.prod(frame.shape)))
+    # From the new frame to its middle, to the scale of the earlier one, and to its middle.
     to_middle = shift(-frame.centre)
     from_middle = shift(earlier.frame.centre)
     to_earlier_frame = from_middle @ np.diag([scale, scale, 1.0]) @ to_middle

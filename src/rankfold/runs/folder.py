@@ -25,6 +25,7 @@ from rankfold.runs.thumbnails import small_copies
 from rankfold.runs.trace import trace_lines
 from rankfold.stack import Stack
 
+# What the files of a run folder are called; those of the result are named in rankfold.storage.
 CONFIG = "config.toml"
 TRACE = "trace.jsonl"
 INPUTS = "inputs.npz"
@@ -88,6 +89,7 @@ def fill(
     Run
         The same as :func:`open_run` would read, without reading it.
     """
+    # What the caller says of the input stays; what is known here goes beside it.
     described = {**config.get("input", {}), **_describe(stack, source)}
     whole: dict[str, Any] = _as_toml({**config, "input": described})
     copies = small_copies(stack)
@@ -116,6 +118,7 @@ def open_run(path: str | Path) -> Run:
     Run
     """
     folder = Path(path)
+    # A folder that holds no result at all is refused here, with its own sentence.
     result = load(folder)
     try:
         config = tomllib.loads((folder / CONFIG).read_text(encoding="utf-8"))
@@ -190,6 +193,7 @@ def _parts(result: Alignment | Decomposition, source: Source) -> dict[str, Array
     """Name the pictures (n, h, w[, c]) of a result as their files are called."""
     parts = {"aligned": result.aligned} if isinstance(result, Alignment) else {}
     parts["low_rank"] = result.low_rank
+    # Signed integers and floats can hold an error as it is.
     has_negative_values = np.dtype(source.dtype).kind in "fi"
     parts["error"] = result.sparse if has_negative_values else np.abs(result.sparse)
     return parts
@@ -229,4 +233,5 @@ def _as_toml(value: Any) -> Any:
         return [_as_toml(one) for one in value]
     if isinstance(value, (bool, int, float, str)):
         return value
+    # A path, a type, a number of NumPy: its text is what a person would have written.
     return str(value)

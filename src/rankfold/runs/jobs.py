@@ -90,9 +90,11 @@ def run_align(
         stack = _read(source, choice.reduction, options, watch)
         result = align(stack, frame=choice.frame, init=choice.init, observe=watch, **options)
         remarks = []
+        # Before anything is written, so that result, pictures and report have the same frame.
         if crop:
             result, remark = _crop(result)
             remarks += remark
+        # The seconds in the config are those of reading and computing; writing comes after them.
         known = {"seconds": _since(began), **(config or {}), "frame": list(choice.frame.shape)}
         run = fill(draft, result, stack, source, known)
         remarks += _finish(run, source, output, watch)
@@ -186,7 +188,8 @@ def _with_gaps(stack: Stack) -> Array:
 def _in_units(result: Decomposition, stack: Stack) -> Decomposition:
     """Bring a decomposition of values in [0, 1] back to the units of the files."""
     pixel_axes = [1] * (result.low_rank.ndim - 1)
-    units = stack.units.reshape(-1, *pixel_axes)
+    units = stack.units.reshape(-1, *pixel_axes)  # n x 1 x 1 or n x 1 x 1 x 1
+    # Singular values and objective belong to all pictures at once: they take the largest unit.
     unit = float(stack.units.max())
     return replace(
         result,
@@ -201,6 +204,7 @@ def _finish(run: Run, source: Source, output: Output, watch: Watch) -> list[str]
     """Write pictures and report; what cannot be written becomes a remark, the result is kept."""
     remarks = []
     if output.pictures:
+        # Three parts of every picture: aligned, low-rank and error.
         watch.say("writing pictures", 3 * len(source))
         try:
             write_parts(run.path, run.result, source, output.format, watch.advance)

@@ -75,6 +75,7 @@ def fits(estimated: Plan, memory: int | None) -> bool:
 
 def _beyond_the_frame(source: Source, choice: Choice) -> float:
     """Count the values of the reduced pictures that the estimate for the frame does not hold."""
+    # Pictures are read whole even where the frame lies over a small part of them.
     in_pictures = sum(np.prod(shape, dtype=float) for shape in source.shapes)
     in_frames = len(source) * float(np.prod(choice.frame.shape)) * source.channels
     return max(float(in_pictures) / choice.reduction**2 - in_frames, 0.0)

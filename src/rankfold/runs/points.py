@@ -42,6 +42,7 @@ def _read_table(path: str | Path) -> dict[str, Floats]:
         # Spreadsheets put a byte order mark before the first cell; utf-8-sig takes it away.
         with Path(path).open(newline="", encoding="utf-8-sig") as file:
             filled = [row for row in csv.reader(file) if row]
+        # The heading is optional: whoever has a spreadsheet has one.
         rows = [row for row in filled if row[0].strip().lower() != HEADING]
         return {row[0].strip(): _coordinates(row[1:]) for row in rows}
     except OSError as error:

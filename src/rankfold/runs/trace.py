@@ -26,6 +26,7 @@ def trace_lines(trace: Trace) -> Iterator[dict[str, Any]]:
     for k, row in enumerate(inner):
         yield {"level": "inner", **row}
         number = int(row["outer"])
+        # Inner iterations of the last decomposition have the number -1 and no outer iteration.
         is_last = k + 1 == len(inner) or inner[k + 1]["outer"] != row["outer"]
         if is_last and number in outer_by_number:
             yield {"level": "outer", **outer_by_number[number]}
