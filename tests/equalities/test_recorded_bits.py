@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
+
 from equalities import bits
 
 RECORDED = Path(__file__).with_name("recorded_bits.json")

@@ -2,7 +2,6 @@ import numpy as np
 import pytest
 
 import rankfold as rf
-from rankfold.align.plan import BATCH_VALUES, FRAME_PIXELS, default_reduction, plan
 from rankfold.crop import crop, crop_to_common, largest_rectangle
 
 
@@ -41,24 +40,3 @@ def test_a_cropped_result_shows_the_same_pixels(heads, aligned):
     with pytest.raises(rf.InputError, match="no part of 4x4"):
         crop(aligned, 5, 3, 7, 30)
     assert crop_to_common(part).frame.shape == part.frame.shape
-
-
-def test_default_reductions_keep_frames_and_batches_in_bounds():
-    for n, h, w, c in (
-        (16, 1200, 1600, 1),
-        (200, 480, 640, 3),
-        (2000, 1000, 1000, 1),
-        (10, 100, 100, 1),
-    ):
-        k = default_reduction(n, h, w, c)
-        pixels = (h // k) * (w // k)
-        assert pixels <= FRAME_PIXELS
-        assert pixels * n * c <= BATCH_VALUES
-    assert k == 1
-
-
-def test_a_plan_grows_with_the_work():
-    small, large = plan(20, rf.Frame(50, 50)), plan(80, rf.Frame(100, 100))
-    assert small.memory < large.memory
-    assert small.seconds < large.seconds
-    assert plan(20, rf.Frame(50, 50), method="rpca").seconds < small.seconds

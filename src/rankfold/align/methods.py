@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -131,10 +132,15 @@ def start_transforms(
         if isinstance(init, Points)
         else np.asarray(init, np.float64)
     )
-    transforms = stack.from_original(transforms)
+    return check_start(stack.from_original(transforms), stack.names)
+
+
+def check_start(transforms: Floats, names: Sequence[str]) -> Floats:
+    """Refuse transforms (n, 3, 3) that cannot be started from; return them with T[2, 2] = 1."""
+    n = len(names)
     if transforms.shape != (n, 3, 3):
         raise InputError(f"init has shape {transforms.shape}; {n} images need ({n}, 3, 3)")
-    for T, name in zip(transforms, stack.names, strict=True):
+    for T, name in zip(transforms, names, strict=True):
         if not np.isfinite(T).all() or abs(np.linalg.det(T)) < 1e-12 or T[2, 2] == 0:
             raise InputError(
                 f"the start transform of {name} is not finite or not invertible; correct it in init"

@@ -1,17 +1,15 @@
-"""The application: what all commands share. Results go to standard output, everything else to standard error.
+"""The application: what all commands share.
 
-Exit codes: 0 good, 1 failed, 2 wrong usage, 3 finished but some pictures failed, 130 stopped by Ctrl-C.
+Results go to standard output, everything else to standard error. Exit codes: 0 good, 1 failed,
+2 wrong usage, 3 finished but some pictures failed, 130 stopped by Ctrl-C.
 """
 
 from __future__ import annotations
 
-import difflib
 import json
-import shlex
 import warnings
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -19,30 +17,29 @@ from rich.console import Console
 from rich.table import Table
 from typer.core import TyperGroup
 
+from rankfold.cli.wording import at_a_terminal, flags_of
 from rankfold.errors import ConvergenceWarning, RankfoldError
 
+# Exit codes besides 0, and 2 for wrong usage, which typer gives.
+FAILED = 1
 SOME_FAILED = 3
 STOPPED = 130
 
+# These commands come first in the list, in this order; the others as they were added.
+ORDER = ("demo", "align", "decompose", "apply", "report", "export")
+
+NO_MEMORY = "there is not enough memory; use a smaller --frame, --reduce, --stride or --float32"
+
+# Progress bars draw on the second as well, so that a remark does not tear them.
 console = Console()
 errors = Console(stderr=True)
 
 
-ORDER = (
-    "demo",
-    "align",
-    "decompose",
-    "apply",
-    "report",
-    "export",
-)  # first in the list; then as they were added
-
-
 class Commands(TyperGroup):
-    """Turns errors into one sentence and an exit code."""
+    """A group of commands that turns errors into one sentence and an exit code."""
 
     def list_commands(self, ctx: Any) -> list[str]:
-        """What most people want comes first."""
+        """Put first what most people want."""
         names = super().list_commands(ctx)
         return sorted(names, key=lambda name: ORDER.index(name) if name in ORDER else len(ORDER))
 
@@ -50,28 +47,23 @@ class Commands(TyperGroup):
         """Run a command."""
         try:
             with warnings.catch_warnings():
-                warnings.simplefilter(
-                    "ignore", ConvergenceWarning
-                )  # the status is part of every result
+                # The status is part of every result, so that a warning would say it twice.
+                warnings.simplefilter("ignore", ConvergenceWarning)
                 return super().invoke(ctx)
-        except RankfoldError as error:
-            errors.print(
-                f"Error: {error}", style="red", markup=False, highlight=False, soft_wrap=True
-            )
-            raise typer.Exit(1) from error
+        except (RankfoldError, OSError) as error:
+            say_error(at_a_terminal(str(error), self._flags(ctx)))
+            raise typer.Exit(FAILED) from error
         except MemoryError as error:
-            errors.print(
-                "Error: there is not enough memory; use a smaller --frame, --reduce, --stride or --float32"
-            )
-            raise typer.Exit(1) from error
-        except OSError as error:
-            errors.print(
-                f"Error: {error}", style="red", markup=False, highlight=False, soft_wrap=True
-            )
-            raise typer.Exit(1) from error
+            say_error(NO_MEMORY)
+            raise typer.Exit(FAILED) from error
         except KeyboardInterrupt as error:
             errors.print("Stopped; nothing was written.")
             raise typer.Exit(STOPPED) from error
+
+    def _flags(self, ctx: Any) -> dict[str, str]:
+        """Name the flags of the command that was called; none if no command was."""
+        command = self.commands.get(ctx.invoked_subcommand)
+        return {} if command is None else flags_of(command.params)
 
 
 app = typer.Typer(cls=Commands, no_args_is_help=True, rich_markup_mode="rich")
@@ -99,8 +91,8 @@ Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but er
 class Voice:
     """How a command speaks: tables and sentences for people, JSON for programs, or nothing."""
 
-    json: bool = False
-    quiet: bool = False
+    json: Json = False
+    quiet: Quiet = False
 
     @property
     def silent(self) -> bool:
@@ -108,103 +100,37 @@ class Voice:
         return self.json or self.quiet
 
     def remark(self, text: str) -> None:
-        """Something that is not the result."""
+        """Say something that is not the result."""
         if not self.silent:
             errors.print(text, markup=False, highlight=False, soft_wrap=True)
 
     def result(self, value: Any, shown: Table | str) -> None:
-        """The result: a value for programs, a table or text for people."""
+        """Print the result: a value for programs, a table or text for people."""
         if self.json:
             typer.echo(json.dumps(value, indent=1))
-        elif not self.quiet:
-            if isinstance(shown, str):
-                typer.echo(shown)
-            else:
-                console.print(shown)
+        elif self.quiet:
+            return
+        elif isinstance(shown, str):
+            typer.echo(shown)
+        else:
+            console.print(shown)
+
+
+def say_error(text: str) -> None:
+    """Print an error on one line, whatever characters it has."""
+    # A file may be called [a].png, which rich would take for markup.
+    errors.print(f"Error: {text}", style="red", markup=False, highlight=False, soft_wrap=True)
 
 
 def table_of(
     headings: Iterable[str], rows: Iterable[Iterable[str]], title: str | None = None
 ) -> Table:
-    """Text columns; all but the first to the right where there are more than two."""
+    """Make a table of text; of three columns or more, all but the first are flush right."""
     heads = list(headings)
     table = Table(title=title)
     for k, heading in enumerate(heads):
-        table.add_column(heading, justify="right" if k and len(heads) > 2 else "left")
+        is_number = k > 0 and len(heads) > 2
+        table.add_column(heading, justify="right" if is_number else "left")
     for row in rows:
         table.add_row(*row)
     return table
-
-
-def one_of(what: str, names: Callable[[], Iterable[str]]) -> Callable[[str | None], str | None]:
-    """A check for an option that names a row of a table; offers the nearest names."""
-
-    def check(value: str | None) -> str | None:
-        known = list(names())
-        if value is None or value in known:
-            return value
-        near = difflib.get_close_matches(value, known, 2, 0.5)
-        hint = f"did you mean {' or '.join(near)}? " if near else ""
-        raise typer.BadParameter(f"unknown {what} {value!r}; {hint}choose from {', '.join(known)}")
-
-    return check
-
-
-def complete(names: Callable[[], Iterable[str]]) -> Callable[[str], list[str]]:
-    """Completion for such an option."""
-    return lambda incomplete: [name for name in names() if name.startswith(incomplete)]
-
-
-def repeat_command(ctx: typer.Context, **changed: str) -> str:
-    """The command line that gives this result again: everything that was not left at its default, or is ``changed``."""
-    words, places = ["rankfold", str(ctx.info_name)], []
-    for parameter in ctx.command.params:
-        name = str(parameter.name)
-        value = ctx.params.get(name)
-        given = ctx.get_parameter_source(name)
-        if name in changed:
-            value = changed[name]
-        elif given is None or given.name != "COMMANDLINE":
-            continue
-        if parameter.param_type_name == "argument":
-            places.append(str(value))
-        elif isinstance(value, bool):
-            words.append((parameter.opts if value else parameter.secondary_opts)[0])
-        else:
-            for one in value if isinstance(value, (list, tuple)) else [value]:
-                words += [max(parameter.opts, key=len), str(one)]
-    return shlex.join([*words[:2], *places, *words[2:]])
-
-
-def size_of(text: str | None) -> tuple[int, int] | None:
-    """240x320 -> (240, 320)."""
-    if text is None:
-        return None
-    try:
-        height, width = (int(part) for part in text.lower().split("x"))
-    except ValueError as error:
-        raise typer.BadParameter(
-            f"{text!r} is not a size; write height x width, as in 240x320"
-        ) from error
-    return height, width
-
-
-def run_name(pictures: str) -> Path:
-    """A folder for a run over these pictures, in the working folder."""
-    place = Path(pictures)
-    if any(sign in pictures for sign in "*?[") and not place.exists():
-        place = place.parent
-    stem = place.resolve().name.split(".")[0]
-    return Path(f"{stem or 'pictures'}-run")
-
-
-def check_apart(pictures: str, target: Path) -> None:
-    """Refuse to write a folder over the pictures it is made from."""
-    place, written = Path(pictures).resolve(), target.resolve()
-    if written == place or written in place.parents:
-        raise typer.BadParameter(f"{target} holds the pictures {pictures}; write to another folder")
-
-
-def plain(value: Mapping[str, Any]) -> dict[str, Any]:
-    """Without what was not given."""
-    return {name: one for name, one in value.items() if one is not None}

@@ -2,30 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
-from rankfold.cli.app import Json, Quiet, Voice, app, check_apart
-from rankfold.cli.options import (
-    Format,
-    Frames,
-    Grey,
-    Key,
-    Overwrite,
-    Pictures,
-    Select,
-    SkipBad,
-    Stride,
-    open_source,
-)
+from rankfold import runs
+from rankfold.cli.app import Voice, app
+from rankfold.cli.grouping import grouped
+from rankfold.cli.options import Pictures, Reading, Writing
+from rankfold.cli.parsing import check_apart
+from rankfold.errors import InputError
 
 RunFolder = Annotated[Path, typer.Argument(help="The folder that align made.")]
 
 
 @app.command()
+@grouped
 def apply(
     run: RunFolder,
     pictures: Pictures,
@@ -34,76 +27,44 @@ def apply(
         float, typer.Option(min=0.01, help="Pixels for one pixel of the frame.")
     ] = 1.0,
     full: Annotated[bool, typer.Option("--full", help="As fine as the pictures are.")] = False,
-    grey: Grey = False,
-    skip_bad: SkipBad = False,
-    frames: Frames = None,
-    stride: Stride = 1,
-    select: Select = None,
-    key: Key = None,
-    format: Format = None,
-    overwrite: Overwrite = False,
-    json: Json = False,
-    quiet: Quiet = False,
+    *,
+    reading: Reading,
+    writing: Writing,
+    voice: Voice,
 ) -> None:
-    """Bring other pictures of the same views, or the originals at full size, into the frame of a run.
+    """Bring other pictures of the same views, or the originals at full size, into a run's frame.
 
     Example: rankfold apply run photos --full -o aligned
     """
-    import numpy as np
-
-    from rankfold import Alignment, InputError, load
     from rankfold.cli.progress import Watcher
-    from rankfold.io import write_pictures
-    from rankfold.storage import whole_or_nothing
-    from rankfold.warp.sampling import source_pixels_per_pixel
 
-    voice = Voice(json, quiet)
-    result = load(run)
-    if not isinstance(result, Alignment):
-        raise InputError(f"{run} is a decomposition and has no transforms; use a run of align")
-    source = open_source(voice, pictures, frames, stride, select, key, grey, skip_bad)
+    source = reading.open(pictures, voice)
     check_apart(pictures, out)
-    order = _order(source.names, result.names, str(run))
-    if len(source) != len(result.names):
-        raise InputError(
-            f"{pictures} has {len(source)} pictures, {run} {len(result.names)} transforms; they must agree"
-        )
-    if full:
-        scale = float(
-            np.median([source_pixels_per_pixel(T, result.frame) for T in result.transforms])
-        )
-    with whole_or_nothing(out, overwrite) as draft, Watcher(voice.silent) as watch:
+    with Watcher(voice.silent) as watch:
         watch.say("applying", len(source))
 
-        def warped() -> Iterator[Any]:
-            for index, picture in enumerate(source.pictures()):
-                yield result.apply_one(order[index], picture.values, scale=scale, mask=picture.mask)
-                watch.advance()
-                if watch.stop:
-                    raise KeyboardInterrupt
+        def done() -> None:
+            watch.advance()
+            # Half of the pictures would be of no use: Ctrl-C leaves nothing behind.
+            if watch.stop:
+                raise KeyboardInterrupt
 
-        name = write_pictures(draft / "aligned", source.names, warped(), source, format).name
-    written = out / name
-    voice.result(
-        {"written": str(written), "images": len(source)}, f"{len(source)} pictures in {written}"
-    )
-
-
-def _order(names: tuple[str, ...], known: tuple[str, ...], run: str) -> list[int]:
-    """Which transform belongs to which picture: by name where the names are the same, by order where none is."""
-    if set(names) == set(known):
-        return [known.index(name) for name in names]
-    strangers = [name for name in names if name not in known]
-    if len(strangers) < len(names):
-        from rankfold import InputError
-
-        raise InputError(
-            f"{strangers[0]} is not among the pictures of {run}, though others are; give the same ones"
+        written = runs.apply_run(
+            run,
+            source,
+            out,
+            scale=None if full else scale,
+            format=writing.format,
+            overwrite=writing.overwrite,
+            done=done,
         )
-    return list(range(len(names)))
+    count = len(source)
+    value = {"written": str(written), "images": count}
+    voice.result(value, f"{count} pictures in {written}")
 
 
 @app.command()
+@grouped
 def report(
     run: RunFolder,
     out: Annotated[
@@ -113,8 +74,8 @@ def report(
         Path | None, typer.Option(help="Write a picture of some rows instead: sheet.png.")
     ] = None,
     columns: Annotated[int, typer.Option(min=1, help="Pictures on the sheet.")] = 10,
-    json: Json = False,
-    quiet: Quiet = False,
+    *,
+    voice: Voice,
 ) -> None:
     """Write the report of a run again, as one HTML file that needs no network.
 
@@ -123,30 +84,29 @@ def report(
     from rankfold.report import write_report, write_sheet
 
     path = write_report(run, out) if sheet is None else write_sheet(run, sheet, columns)
-    Voice(json, quiet).result({"report": str(path)}, str(path))
+    voice.result({"report": str(path)}, str(path))
 
 
 @app.command()
+@grouped
 def export(
     run: RunFolder,
     out: Annotated[Path, typer.Option("-o", "--out", help="A .json or .csv file.")],
     overwrite: Annotated[
         bool, typer.Option("--overwrite", help="Replace the file if it is there.")
     ] = False,
-    json: Json = False,
-    quiet: Quiet = False,
+    *,
+    voice: Voice,
 ) -> None:
     """Write the transforms of a run as JSON or CSV.
 
     Example: rankfold export run -o transforms.csv
     """
-    from rankfold import Alignment, InputError, load
-
-    result = load(run)
-    if not isinstance(result, Alignment):
-        raise InputError(f"{run} is a decomposition and has no transforms; use a run of align")
+    result = runs.load_alignment(run)
+    # A single file has no mark that rankfold wrote it, so --overwrite replaces any.
     if out.exists() and not overwrite:
         raise InputError(f"{out} exists already; choose another name, or --overwrite it")
     result.export_transforms(out)
-    value = {"written": str(out), "images": len(result.names)}
-    Voice(json, quiet).result(value, f"{len(result.names)} transforms in {out}")
+    count = len(result.names)
+    value = {"written": str(out), "images": count}
+    voice.result(value, f"{count} transforms in {out}")

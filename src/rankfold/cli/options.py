@@ -1,44 +1,35 @@
-"""Options that several commands share, and how the pictures they name are opened."""
+"""Options that several commands share: each is declared here, once.
+
+Those that always come together are groups (see :mod:`rankfold.cli.grouping`).
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
+import numpy as np
 import typer
 
-from rankfold.cli.app import Voice, complete, one_of
-from rankfold.io import Source, open_pictures
+from rankfold import FAMILIES, METHODS, PROJECTORS
+from rankfold.cli.app import Voice
+from rankfold.cli.parsing import complete, one_of
+from rankfold.errors import FormatError
+from rankfold.io import FORMATS, Picture, Source, open_pictures
+from rankfold.runs import Output, Run
 
-
-def _methods() -> list[str]:
-    """Rows of METHODS."""
-    from rankfold import METHODS
-
-    return list(METHODS)
-
-
-def _families() -> list[str]:
-    """Rows of FAMILIES."""
-    from rankfold import FAMILIES
-
-    return list(FAMILIES)
+LEFT_OUT_SHOWN = 8  # names of files that were left out, before the list ends in dots
 
 
 def _projectors() -> list[str]:
-    """Rows of PROJECTORS, or none."""
-    from rankfold import PROJECTORS
-
+    """Rows of PROJECTORS, and none."""
     return [*PROJECTORS, "none"]
 
 
-def _formats() -> list[str]:
-    """Rows of FORMATS."""
-    from rankfold.io import FORMATS
-
-    return list(FORMATS)
-
-
+# Single options, by the name of what they give. Those with a check that looks into a table are
+# here even if they belong to a group: inside a class, a lambda would not find the table.
 Pictures = Annotated[
     str,
     typer.Argument(help="A folder, a pattern, a video, a TIFF stack, a .npy/.npz file or a zarr."),
@@ -46,51 +37,34 @@ Pictures = Annotated[
 Out = Annotated[
     Path | None, typer.Option("-o", "--out", help="The run folder; NAME-run by default.")
 ]
-Overwrite = Annotated[
-    bool, typer.Option("--overwrite", help="Replace the run folder if it is there.")
-]
-Frames = Annotated[str | None, typer.Option(help="Of a video: 100:300.")]
-Stride = Annotated[int, typer.Option(min=1, help="Of a video: every so many frames.")]
-Select = Annotated[list[str] | None, typer.Option(help="Of a TIFF with named axes: C=0, Z=3, ...")]
-Key = Annotated[str | None, typer.Option(help="Of .npz and zarr groups: the name of the array.")]
-Grey = Annotated[bool, typer.Option("--grey", help="Turn colour into grey while reading.")]
-SkipBad = Annotated[
-    bool, typer.Option("--skip-bad", help="Leave out pictures that cannot be read.")
-]
-Reduce = Annotated[
-    int | None,
-    typer.Option(min=1, help="Read pictures so many times coarser; chosen if not given."),
-]
-Format = Annotated[
-    str | None,
-    typer.Option(
-        help="Of the pictures written; as they came by default.",
-        callback=one_of("format", _formats),
-    ),
-]
 Method = Annotated[
     str,
     typer.Option(
-        "--method", "-m", callback=one_of("method", _methods), autocompletion=complete(_methods)
+        "--method",
+        "-m",
+        help="One that `rankfold methods` lists.",
+        callback=one_of("method", lambda: METHODS),
+        autocompletion=complete(lambda: METHODS),
     ),
 ]
 Family = Annotated[
     str,
     typer.Option(
-        "--family", "-t", callback=one_of("family", _families), autocompletion=complete(_families)
+        "--family",
+        "-t",
+        help="What a picture may do; `rankfold families` lists them.",
+        callback=one_of("family", lambda: FAMILIES),
+        autocompletion=complete(lambda: FAMILIES),
     ),
 ]
 Projector = Annotated[
     str | None,
-    typer.Option(callback=one_of("projector", _projectors), autocompletion=complete(_projectors)),
+    typer.Option(
+        help="One that `rankfold projectors` lists, or none.",
+        callback=one_of("projector", _projectors),
+        autocompletion=complete(_projectors),
+    ),
 ]
-Jobs = Annotated[int, typer.Option("--jobs", "-j", help="Threads; -1 for all cores.")]
-Single = Annotated[bool, typer.Option("--float32", help="Compute in single precision.")]
-NoReport = Annotated[bool, typer.Option("--no-report", help="Do not write report.html.")]
-NoPictures = Annotated[
-    bool, typer.Option("--no-pictures", help="Write the result only, no pictures.")
-]
-PlanOnly = Annotated[bool, typer.Option("--plan", help="Say frame, memory and time, and stop.")]
 Surrogate = Annotated[
     str | None,
     typer.Option(
@@ -98,7 +72,6 @@ Surrogate = Annotated[
         callback=one_of("rank surrogate", lambda: ["nuclear", "reweighted"]),
     ),
 ]
-
 Schedule = Annotated[
     str,
     typer.Option(
@@ -106,26 +79,129 @@ Schedule = Annotated[
         callback=one_of("schedule", lambda: ["balanced", "quick"]),
     ),
 ]
+Format = Annotated[
+    str | None,
+    typer.Option(
+        help="Of the pictures written; as they came by default.",
+        callback=one_of("format", lambda: FORMATS),
+    ),
+]
+Reduce = Annotated[
+    int | None,
+    typer.Option(min=1, help="Read pictures so many times coarser; chosen if not given."),
+]
 
 
-def open_source(
-    voice: Voice,
-    pictures: str,
-    frames: str | None,
-    stride: int,
-    select: list[str] | None,
-    key: str | None,
-    grey: bool,
-    skip_bad: bool,
-) -> Source:
-    """Look at the input and say what is left out."""
-    source = open_pictures(
-        pictures, frames=frames, stride=stride, select=tuple(select or ()), key=key
+@dataclass(frozen=True)
+class Reading:
+    """How pictures are opened."""
+
+    grey: Annotated[bool, typer.Option("--grey", help="Turn colour into grey while reading.")] = (
+        False
     )
-    source = source.in_grey() if grey else source
-    source = source.without_bad() if skip_bad else source
-    if source.left_out:
-        voice.remark(
-            f"left out: {', '.join(source.left_out[:8])}{' ...' if len(source.left_out) > 8 else ''}"
+    skip_bad: Annotated[
+        bool, typer.Option("--skip-bad", help="Leave out pictures that cannot be read.")
+    ] = False
+    frames: Annotated[str | None, typer.Option(help="Of a video: 100:300.")] = None
+    stride: Annotated[int, typer.Option(min=1, help="Of a video: every so many frames.")] = 1
+    select: Annotated[
+        list[str] | None, typer.Option(help="Of a TIFF with named axes: C=0, Z=3, ...")
+    ] = None
+    key: Annotated[
+        str | None, typer.Option(help="Of .npz and zarr groups: the name of the array.")
+    ] = None
+
+    def open(self, pictures: str, voice: Voice) -> Source:
+        """Look at the pictures without reading them, and say which files are left out."""
+        source = open_pictures(
+            pictures,
+            frames=self.frames,
+            stride=self.stride,
+            select=tuple(self.select or ()),
+            key=self.key,
         )
-    return source
+        if self.grey:
+            source = source.in_grey()
+        # To leave out bad pictures, every one has to be read once before anything is computed.
+        source = source.without_bad() if self.skip_bad else _advising(source)
+        if source.left_out:
+            shown = ", ".join(source.left_out[:LEFT_OUT_SHOWN])
+            more = " ..." if len(source.left_out) > LEFT_OUT_SHOWN else ""
+            voice.remark(f"left out: {shown}{more}")
+        return source
+
+
+@dataclass(frozen=True)
+class Writing:
+    """How pictures are written."""
+
+    format: Format = None
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Replace the run folder if it is there.")
+    ] = False
+
+
+@dataclass(frozen=True)
+class RunWriting(Writing):
+    """What a run folder gets."""
+
+    no_pictures: Annotated[
+        bool, typer.Option("--no-pictures", help="Write the result only, no pictures.")
+    ] = False
+    no_report: Annotated[bool, typer.Option("--no-report", help="Do not write report.html.")] = (
+        False
+    )
+
+    @property
+    def output(self) -> Output:
+        """The same in the words of :mod:`rankfold.runs`."""
+        return Output(
+            pictures=not self.no_pictures,
+            format=self.format,
+            report=None if self.no_report else _write_report,
+            overwrite=self.overwrite,
+        )
+
+
+@dataclass(frozen=True)
+class Computing:
+    """With what a run is computed, and whether it is."""
+
+    jobs: Annotated[int, typer.Option("--jobs", "-j", help="Threads; -1 for all cores.")] = -1
+    float32: Annotated[bool, typer.Option("--float32", help="Compute in single precision.")] = False
+    plan: Annotated[bool, typer.Option("--plan", help="Say frame, memory and time, and stop.")] = (
+        False
+    )
+    force: Annotated[
+        bool, typer.Option("--force", help="Start even if the memory will not suffice.")
+    ] = False
+
+    @property
+    def dtype(self) -> type[np.floating[Any]]:
+        """Precision of the computation."""
+        return np.float32 if self.float32 else np.float64
+
+
+def _write_report(run: Run) -> None:
+    """Write the report; matplotlib is loaded only now."""
+    from rankfold.report import write_report
+
+    write_report(run)
+
+
+def _advising(source: Source) -> Source:
+    """Let the error of a picture that cannot be read name the flag that leaves it out."""
+
+    def iterate() -> Iterator[Picture | FormatError]:
+        for item in source.iterate():
+            yield _with_remedy(item) if isinstance(item, FormatError) else item
+
+    return replace(source, iterate=iterate)
+
+
+def _with_remedy(error: FormatError) -> FormatError:
+    """Add --skip-bad to the sentence of an error that does not speak of it in any words."""
+    text = str(error)
+    if "--skip-bad" in text or "skip bad pictures" in text:
+        return error
+    return FormatError(f"{text}; --skip-bad leaves out what cannot be read")

@@ -7,53 +7,61 @@ from typing import Annotated
 
 import typer
 
-from rankfold.cli.app import Json, Quiet, Voice, app, one_of, table_of
+from rankfold.cli.app import Voice, app, table_of
+from rankfold.cli.grouping import grouped
+from rankfold.cli.parsing import one_of
 
 
 @app.command()
-def methods(json: Json = False, quiet: Quiet = False) -> None:
+@grouped
+def methods(voice: Voice) -> None:
     """List the methods.
 
     Example: rankfold methods
     """
     from rankfold import METHODS
 
-    _list(Voice(json, quiet), "method", {name: method.summary for name, method in METHODS.items()})
+    _list(voice, "method", {name: method.summary for name, method in METHODS.items()})
 
 
 @app.command()
-def families(json: Json = False, quiet: Quiet = False) -> None:
+@grouped
+def families(voice: Voice) -> None:
     """List the families of transforms.
 
     Example: rankfold families
     """
     from rankfold import FAMILIES
 
-    rows = {name: f"{f.size} parameters. {f.__doc__}" for name, f in FAMILIES.items()}
-    _list(Voice(json, quiet), "family", rows)
+    rows = {
+        name: f"{family.size} parameters. {family.__doc__}" for name, family in FAMILIES.items()
+    }
+    _list(voice, "family", rows)
 
 
 @app.command()
-def projectors(json: Json = False, quiet: Quiet = False) -> None:
+@grouped
+def projectors(voice: Voice) -> None:
     """List the manifolds that MeADMM can hold pictures on.
 
     Example: rankfold projectors
     """
     from rankfold import PROJECTORS
 
-    rows = {name: (p.__doc__ or "").split("\n")[0] for name, p in PROJECTORS.items()}
-    _list(Voice(json, quiet), "projector", rows)
+    rows = {name: _first_line(projector) for name, projector in PROJECTORS.items()}
+    _list(voice, "projector", rows)
 
 
 @app.command()
-def formats(json: Json = False, quiet: Quiet = False) -> None:
+@grouped
+def formats(voice: Voice) -> None:
     """List what pictures can be read from and written to.
 
     Example: rankfold formats --json
     """
     from rankfold.io import FORMATS
 
-    _list(Voice(json, quiet), "format", {name: row.summary for name, row in FORMATS.items()})
+    _list(voice, "format", {name: row.summary for name, row in FORMATS.items()})
 
 
 def _dataset_names() -> list[str]:
@@ -64,6 +72,7 @@ def _dataset_names() -> list[str]:
 
 
 @app.command()
+@grouped
 def datasets(
     name: Annotated[
         str | None,
@@ -79,8 +88,8 @@ def datasets(
     overwrite: Annotated[
         bool, typer.Option("--overwrite", help="Replace the folder if it is there.")
     ] = False,
-    json: Json = False,
-    quiet: Quiet = False,
+    *,
+    voice: Voice,
 ) -> None:
     """List the data sets that can be generated, or write pictures of one.
 
@@ -88,7 +97,6 @@ def datasets(
     """
     from rankfold.datasets import DATASETS, write_batch
 
-    voice = Voice(json, quiet)
     if name is None:
         _list(voice, "data set", {key: row.summary for key, row in DATASETS.items()})
         return
@@ -100,6 +108,11 @@ def datasets(
 
 
 def _list(voice: Voice, heading: str, rows: dict[str, str]) -> None:
-    """Two columns."""
+    """Print names and summaries."""
     value = [{"name": name, "summary": text} for name, text in rows.items()]
     voice.result(value, table_of((heading, "what it is"), rows.items()))
+
+
+def _first_line(thing: object) -> str:
+    """Take the first line of a docstring."""
+    return (thing.__doc__ or "").split("\n")[0]

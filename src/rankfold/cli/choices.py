@@ -1,0 +1,132 @@
+"""What can be chosen for align and for decompose, as groups of options."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+import typer
+
+from rankfold.cli.options import Family, Method, Projector, Schedule, Surrogate
+from rankfold.cli.parsing import one_of
+
+# How config.toml, which has no word for None, says that a part of a method is not used.
+SWITCHED_OFF = {"features": "off", "projector": "none"}
+
+
+def _check_gauge(value: str) -> str:
+    """Refuse what is neither a rule nor the number of a picture."""
+    if not value.isdecimal() and value not in ("mean", "none"):
+        raise typer.BadParameter(
+            f"--gauge {value} is unknown; use mean, none, or the number of a picture"
+        )
+    return value
+
+
+@dataclass(frozen=True)
+class Aligning:
+    """How pictures are aligned."""
+
+    method: Method = "meadmm"
+    family: Family = "similarity"
+    frame: Annotated[
+        str | None,
+        typer.Option(help="Height x width of the common grid; from the pictures if not given."),
+    ] = None
+    init: Annotated[
+        str, typer.Option(help="centred, identity, a points.csv, or an earlier run.")
+    ] = "centred"
+    coarse: Annotated[
+        bool | None, typer.Option("--coarse/--no-coarse", help="Start with blurred pictures.")
+    ] = None
+    features: Annotated[
+        bool | None, typer.Option("--features/--no-features", help="Align contrast first.")
+    ] = None
+    rescue: Annotated[
+        bool | None, typer.Option("--rescue/--no-rescue", help="Look for lost pictures.")
+    ] = None
+    sparsity_weight: Annotated[float, typer.Option(help="Below one where much is hidden: 0.6.")] = (
+        1.0
+    )
+    projector: Projector = None
+    neighbors: Annotated[int | None, typer.Option(min=1, help="K of the projector.")] = None
+    rank_surrogate: Surrogate = None
+    gauge: Annotated[
+        str,
+        typer.Option(
+            help="mean, none, or the number of the picture that is held.", callback=_check_gauge
+        ),
+    ] = "mean"
+    channels: Annotated[
+        str,
+        typer.Option(
+            help="luminance or joint: where transforms come from.",
+            callback=one_of("channels", lambda: ["luminance", "joint"]),
+        ),
+    ] = "luminance"
+    max_outer: Annotated[int, typer.Option(min=1, help="Linearisations a stage at most.")] = 50
+    schedule: Schedule = "balanced"
+    crop: Annotated[
+        str | None,
+        typer.Option(
+            help="common: cut to what all pictures cover.",
+            callback=one_of("crop", lambda: ["common"]),
+        ),
+    ] = None
+
+    def recorded(self) -> dict[str, Any]:
+        """What was chosen, as config.toml has it; what was left open is not in it."""
+        # --features and --no-features are words here, and silence leaves it to the method.
+        features = None
+        if self.features is not None:
+            features = "contrast" if self.features else SWITCHED_OFF["features"]
+        return _given(
+            method=self.method,
+            family=self.family,
+            coarse=self.coarse,
+            rescue=self.rescue,
+            features=features,
+            sparsity_weight=self.sparsity_weight,
+            projector=self.projector,
+            n_neighbors=self.neighbors,
+            rank_surrogate=self.rank_surrogate,
+            gauge=int(self.gauge) if self.gauge.isdecimal() else self.gauge,
+            schedule=self.schedule,
+            channels=self.channels,
+            max_outer=self.max_outer,
+        )
+
+    def keywords(self) -> dict[str, Any]:
+        """The same as arguments of :func:`rankfold.align`, where None switches a part off."""
+        return {
+            name: None if value == SWITCHED_OFF.get(name) else value
+            for name, value in self.recorded().items()
+        }
+
+
+@dataclass(frozen=True)
+class Decomposing:
+    """How pictures are decomposed."""
+
+    method: Method = "rpca"
+    sparsity_weight: Annotated[
+        float, typer.Option(help="Larger keeps more in the clean picture.")
+    ] = 1.0
+    rank_surrogate: Surrogate = None
+    tol: Annotated[float, typer.Option(help="Relative residual at which to stop.")] = 1e-5
+    schedule: Schedule = "balanced"
+
+    def keywords(self) -> dict[str, Any]:
+        """The same as arguments of :func:`rankfold.decompose`."""
+        return _given(
+            method=self.method,
+            sparsity_weight=self.sparsity_weight,
+            rank_surrogate=self.rank_surrogate,
+            tol=self.tol,
+            schedule=self.schedule,
+        )
+
+
+def _given(**options: Any) -> dict[str, Any]:
+    """Keep what is not None."""
+    return {name: value for name, value in options.items() if value is not None}

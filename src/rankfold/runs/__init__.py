@@ -1,0 +1,46 @@
+"""Runs: pictures on disk in, a folder with everything out. What the commands do, as functions.
+
+``choice`` settles frame and start, ``planning`` says what a run will take, ``jobs`` does it,
+``folder`` writes and reads the run folder, ``applying`` uses its transforms on other pictures.
+"""
+
+from rankfold.runs.applying import apply_run, match_names
+from rankfold.runs.choice import Choice, choose, choose_as_they_lie, transforms_of
+from rankfold.runs.display import as_bytes, display_range
+from rankfold.runs.folder import Run, fill, load_alignment, open_run, write_parts
+from rankfold.runs.jobs import Output, run_align, run_decompose
+from rankfold.runs.planning import fits, machine_memory, plan_run
+from rankfold.runs.points import read_points_csv
+from rankfold.runs.summary import AlignmentSummary, Summary
+from rankfold.runs.thumbnails import small_copies
+from rankfold.runs.trace import trace_lines
+from rankfold.runs.watch import Unwatched, Watch
+
+__all__ = [
+    "AlignmentSummary",
+    "Choice",
+    "Output",
+    "Run",
+    "Summary",
+    "Unwatched",
+    "Watch",
+    "apply_run",
+    "as_bytes",
+    "choose",
+    "choose_as_they_lie",
+    "display_range",
+    "fill",
+    "fits",
+    "load_alignment",
+    "machine_memory",
+    "match_names",
+    "open_run",
+    "plan_run",
+    "read_points_csv",
+    "run_align",
+    "run_decompose",
+    "small_copies",
+    "trace_lines",
+    "transforms_of",
+    "write_parts",
+]

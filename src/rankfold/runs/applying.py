@@ -1,0 +1,107 @@
+"""The transforms of a run on other pictures of the same views."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+
+from rankfold.errors import InputError
+from rankfold.io import Source, write_pictures
+from rankfold.result import Alignment
+from rankfold.runs.display import Array
+from rankfold.runs.folder import load_alignment
+from rankfold.storage import whole_or_nothing
+from rankfold.warp.sampling import source_pixels_per_pixel
+
+
+def apply_run(
+    run: str | Path,
+    source: Source,
+    folder: str | Path,
+    *,
+    scale: float | None = 1.0,
+    format: str | None = None,
+    overwrite: bool = False,
+    done: Callable[[], object] = int,
+) -> Path:
+    """Bring pictures into the frame of a run and write them, one in memory at a time.
+
+    Parameters
+    ----------
+    run : str or Path
+        The folder of an alignment.
+    source : Source
+        As many pictures as the run has. They are matched by name where the names are those of
+        the run, and by order where all names are others.
+    folder : str or Path
+        A new folder, in which the pictures are called ``aligned``.
+    scale : float, optional
+        Pixels for one pixel of the frame; None for as many as the aligned pictures had.
+    format : str, optional
+        A row of FORMATS; that of the source by default.
+    overwrite : bool
+        Whether a folder that rankfold wrote earlier is replaced.
+    done : callable
+        Called after every picture; what it raises ends the job, and nothing is written.
+
+    Returns
+    -------
+    Path
+        The file or folder with the pictures.
+    """
+    result = load_alignment(run)
+    if len(source) != len(result.names):
+        raise InputError(
+            f"{source.path} has {len(source)} pictures, {run} {len(result.names)} transforms; "
+            "they must agree"
+        )
+    order = match_names(source.names, result.names, str(run))
+    factor = _full_scale(result) if scale is None else scale
+
+    # A generator: the writer asks for the next picture when the last one is on disk.
+    def warped() -> Iterator[Array]:
+        for index, picture in zip(order, source.pictures(), strict=True):
+            yield result.apply_one(index, picture.values, scale=factor, mask=picture.mask)
+            done()
+
+    # The format adds its own ending, so that the name is known only after writing.
+    with whole_or_nothing(folder, overwrite) as draft:
+        written = write_pictures(draft / "aligned", source.names, warped(), source, format)
+    return Path(folder) / written.name
+
+
+def match_names(names: tuple[str, ...], known: tuple[str, ...], run: str) -> list[int]:
+    """Say which transform belongs to which picture.
+
+    Parameters
+    ----------
+    names : tuple of n str
+        The pictures at hand.
+    known : tuple of n str
+        The pictures of the run.
+    run : str
+        The run, for messages.
+
+    Returns
+    -------
+    list of int
+        For every picture its index in the run: by name where the names are the same, by order
+        where none of them is. A mixture is refused, because neither can be right.
+    """
+    if set(names) == set(known):
+        return [known.index(name) for name in names]
+    strangers = [name for name in names if name not in known]
+    if len(strangers) < len(names):
+        raise InputError(
+            f"{strangers[0]} is not among the pictures of {run}, though others are; "
+            "give the same ones"
+        )
+    return list(range(len(names)))
+
+
+def _full_scale(result: Alignment) -> float:
+    """Say how many pixels of the median aligned picture one pixel of the frame spans."""
+    spans = [source_pixels_per_pixel(T, result.frame) for T in result.transforms]
+    return float(np.median(spans))

@@ -1,0 +1,237 @@
+"""The run folder: one place with the result, how to repeat it, its trace and its pictures.
+
+It has ``config.toml`` (how to repeat the run), the result (``result.json``, ``arrays.npz``),
+``trace.jsonl``, ``inputs.npz`` (small copies of the pictures, for the report), ``metrics.json``
+where the truth is known, and the pictures in the format in which they came.
+"""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rankfold import storage
+from rankfold.errors import FormatError, InputError
+from rankfold.io import Source, write_pictures
+from rankfold.result import Alignment, Decomposition, load
+from rankfold.runs.display import Array, Bytes
+from rankfold.runs.thumbnails import small_copies
+from rankfold.runs.trace import trace_lines
+from rankfold.stack import Stack
+
+# What the files of a run folder are called; those of the result are named in rankfold.storage.
+CONFIG = "config.toml"
+TRACE = "trace.jsonl"
+INPUTS = "inputs.npz"
+METRICS = "metrics.json"
+
+
+@dataclass(frozen=True)
+class Run:
+    """What a run folder holds.
+
+    Attributes
+    ----------
+    path : Path
+        The folder.
+    result : Alignment or Decomposition
+    config : dict
+        How to repeat the run, in values that TOML knows.
+    inputs : list of (h, w) or (h, w, c) uint8 arrays
+        Small copies of the pictures.
+    metrics : dict
+        Errors against the truth; empty where that is not known.
+    """
+
+    path: Path
+    result: Alignment | Decomposition
+    config: dict[str, Any]
+    inputs: list[Bytes]
+    metrics: dict[str, Any]
+
+    @property
+    def names(self) -> list[str]:
+        """What the pictures are called."""
+        return list(self.config["input"]["names"])
+
+
+def fill(
+    folder: Path,
+    result: Alignment | Decomposition,
+    stack: Stack,
+    source: Source | None,
+    config: Mapping[str, Any],
+    metrics: Mapping[str, Any] | None = None,
+) -> Run:
+    """Write result, config, trace and small copies of the pictures into a folder that is there.
+
+    Parameters
+    ----------
+    folder : Path
+    result : Alignment or Decomposition
+    stack : Stack
+        The pictures as they were computed with.
+    source : Source, optional
+        Where they came from; None for pictures that were never on disk.
+    config : mapping
+        How to repeat the run. What is known of the pictures is added under ``input``.
+    metrics : mapping, optional
+        Errors against the truth.
+
+    Returns
+    -------
+    Run
+        The same as :func:`open_run` would read, without reading it.
+    """
+    # What the caller says of the input stays; what is known here goes beside it.
+    described = {**config.get("input", {}), **_describe(stack, source)}
+    whole: dict[str, Any] = _as_toml({**config, "input": described})
+    copies = small_copies(stack)
+    result.save_into(folder)
+    _write_config(folder / CONFIG, whole)
+    with (folder / TRACE).open("w", encoding="utf-8") as file:
+        file.writelines(json.dumps(line) + "\n" for line in trace_lines(result.trace))
+    # The names of the arrays sort in the order of the pictures.
+    numbered: dict[str, Any] = {f"{k:06d}": copy for k, copy in enumerate(copies)}
+    np.savez_compressed(folder / INPUTS, **numbered)
+    if metrics:
+        text = json.dumps(metrics, indent=1) + "\n"
+        (folder / METRICS).write_text(text, encoding="utf-8")
+    return Run(folder, result, whole, copies, dict(metrics or {}))
+
+
+def open_run(path: str | Path) -> Run:
+    """Read a run folder.
+
+    Parameters
+    ----------
+    path : str or Path
+
+    Returns
+    -------
+    Run
+    """
+    folder = Path(path)
+    # A folder that holds no result at all is refused here, with its own sentence.
+    result = load(folder)
+    try:
+        config = tomllib.loads((folder / CONFIG).read_text(encoding="utf-8"))
+        with np.load(folder / INPUTS, allow_pickle=False) as stored:
+            inputs = [stored[name] for name in sorted(stored.files)]
+        metrics = _read_metrics(folder / METRICS)
+    except (OSError, ValueError, EOFError, KeyError, *storage.DAMAGED) as error:
+        raise FormatError(
+            f"{folder} is a result but not a whole run ({error}); run align again"
+        ) from error
+    return Run(folder, result, config, inputs, metrics)
+
+
+def load_alignment(path: str | Path) -> Alignment:
+    """Read the result of a folder that has transforms, and refuse any other.
+
+    Parameters
+    ----------
+    path : str or Path
+
+    Returns
+    -------
+    Alignment
+    """
+    result = load(path)
+    if not isinstance(result, Alignment):
+        raise InputError(
+            f"{path} is a decomposition, not an alignment, and has no transforms; "
+            "use a run of align"
+        )
+    return result
+
+
+def write_parts(
+    folder: Path,
+    result: Alignment | Decomposition,
+    source: Source,
+    format: str | None = None,
+    done: Callable[[], object] = int,
+) -> list[Path]:
+    """Write aligned (if there are any), low-rank and error pictures into a folder.
+
+    Parameters
+    ----------
+    folder : Path
+    result : Alignment or Decomposition
+    source : Source
+        The pictures as they came: their names and their type are kept.
+    format : str, optional
+        A row of FORMATS; that of the source by default.
+    done : callable
+        Called after every picture.
+
+    Returns
+    -------
+    list of Path
+        One file or folder a part. Errors are magnitudes where the type has no negative values.
+    """
+
+    def counted(pictures: Array) -> Iterator[Array]:
+        for picture in pictures:
+            yield picture
+            done()
+
+    return [
+        write_pictures(folder / name, source.names, counted(pictures), source, format)
+        for name, pictures in _parts(result, source).items()
+    ]
+
+
+def _parts(result: Alignment | Decomposition, source: Source) -> dict[str, Array]:
+    """Name the pictures (n, h, w[, c]) of a result as their files are called."""
+    parts = {"aligned": result.aligned} if isinstance(result, Alignment) else {}
+    parts["low_rank"] = result.low_rank
+    # Signed integers and floats can hold an error as it is.
+    has_negative_values = np.dtype(source.dtype).kind in "fi"
+    parts["error"] = result.sparse if has_negative_values else np.abs(result.sparse)
+    return parts
+
+
+def _describe(stack: Stack, source: Source | None) -> dict[str, Any]:
+    """Say which pictures were computed with and how they were read."""
+    described: dict[str, Any] = {"names": list(stack.names), "reduction": stack.reduction}
+    if source is not None:
+        described["path"] = source.path
+        described["format"] = source.format
+        described["dtype"] = str(source.dtype)
+        described["left_out"] = list(source.left_out)
+    return described
+
+
+def _write_config(path: Path, config: dict[str, Any]) -> None:
+    """Write TOML; a file name that is no valid Unicode gets question marks instead of an error."""
+    import tomli_w
+
+    path.write_text(tomli_w.dumps(config), encoding="utf-8", errors="replace")
+
+
+def _read_metrics(path: Path) -> dict[str, Any]:
+    """Read the errors against the truth, if they were written."""
+    if not path.is_file():
+        return {}
+    metrics: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    return metrics
+
+
+def _as_toml(value: Any) -> Any:
+    """Keep only what TOML knows: None is left out, what is unknown becomes text."""
+    if isinstance(value, Mapping):
+        return {str(key): _as_toml(one) for key, one in value.items() if one is not None}
+    if isinstance(value, (list, tuple)):
+        return [_as_toml(one) for one in value]
+    if isinstance(value, (bool, int, float, str)):
+        return value
+    # A path, a type, a number of NumPy: its text is what a person would have written.
+    return str(value)

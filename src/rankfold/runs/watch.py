@@ -1,0 +1,34 @@
+"""How a run is watched: what a progress bar must have, and one that shows nothing."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from rankfold.status import Record
+
+
+class Watch(Protocol):
+    """Whoever follows a run: told of its steps, and asked after each iteration whether to stop."""
+
+    def say(self, text: str, total: float | None = None) -> None:
+        """Hear that a step begins, which has ``total`` parts if they can be counted."""
+
+    def advance(self) -> None:
+        """Hear that one part of the step is done."""
+
+    def __call__(self, record: Record) -> bool:
+        """Look at an iteration; return True to stop the run and keep what there is."""
+
+
+class Unwatched:
+    """Watches nothing and never stops a run."""
+
+    def say(self, text: str, total: float | None = None) -> None:
+        """Take no notice of a step."""
+
+    def advance(self) -> None:
+        """Take no notice of a part."""
+
+    def __call__(self, record: Record) -> bool:  # noqa: ARG002 (every watch takes a record)
+        """Let the run go on."""
+        return False

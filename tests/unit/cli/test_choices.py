@@ -1,0 +1,42 @@
+"""What align and decompose are called with."""
+
+import pytest
+
+import rankfold as rf
+from rankfold.cli.choices import Aligning, Decomposing
+
+
+def test_what_is_not_given_is_left_to_the_function():
+    assert set(Aligning().keywords()) == {
+        "method",
+        "family",
+        "sparsity_weight",
+        "gauge",
+        "schedule",
+        "channels",
+        "max_outer",
+    }
+    assert set(Decomposing().keywords()) == {"method", "sparsity_weight", "tol", "schedule"}
+
+
+@pytest.mark.parametrize(
+    ("options", "recorded", "keyword"),
+    [
+        ({"features": False}, {"features": "off"}, {"features": None}),
+        ({"features": True}, {"features": "contrast"}, {"features": "contrast"}),
+        ({"projector": "none"}, {"projector": "none"}, {"projector": None}),
+        ({"gauge": "none"}, {"gauge": "none"}, {"gauge": "none"}),
+        ({"gauge": "3"}, {"gauge": 3}, {"gauge": 3}),
+        ({"neighbors": 5}, {"n_neighbors": 5}, {"n_neighbors": 5}),
+    ],
+)
+def test_none_is_written_as_a_word(options, recorded, keyword):
+    chosen = Aligning(**options)
+    assert recorded.items() <= chosen.recorded().items()
+    assert keyword.items() <= chosen.keywords().items()
+
+
+def test_the_function_takes_all_of_it(heads):
+    chosen = Aligning(method="rpca", features=False, projector="none", rescue=False)
+    result = rf.align(heads.images, frame=heads.frame, init=heads.start, **chosen.keywords())
+    assert result.method == "rpca"

@@ -1,0 +1,301 @@
+"""align and decompose: what they write, say and answer."""
+
+import json
+import os
+import re
+import shlex
+import signal
+import subprocess
+import sys
+import time
+import tomllib
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import rankfold as rf
+from commands import QUICK, RESULT_ONLY, finished_run, run, work_in
+from rankfold import storage
+from rankfold.io import open_pictures, write_picture, write_pictures
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """A folder to work in, with six views."""
+    return work_in(tmp_path, monkeypatch)
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory):
+    """A run over eight views, made once."""
+    return finished_run(tmp_path_factory.mktemp("finished"))
+
+
+class TestAlign:
+    def test_writes_everything_and_says_where(self, folder):
+        outcome = run("align", "views", "-o", "run", *QUICK)
+        assert "6 of 6 pictures found their place" in outcome.stdout
+        assert outcome.stdout.splitlines()[-1] == "run/report.html"
+        files = {"config.toml", "result.json", "arrays.npz", "trace.jsonl", "inputs.npz"}
+        files |= {"report.html"}
+        names = {p.name for p in (folder / "run").iterdir()}
+        assert names == files | {"aligned", "low_rank", "error"}
+        pictures = sorted(p.name for p in (folder / "run" / "low_rank").iterdir())
+        assert pictures == [f"{k:03d}.png" for k in range(6)]
+        result = rf.load("run")
+        written = open_pictures("run/low_rank").stack()
+        expected = np.clip(result.low_rank[2] / 255, 0, 1)
+        np.testing.assert_allclose(written.sources[2], expected, atol=0.51 / 255)
+
+    def test_sizes_are_said_as_they_are_typed(self, folder):
+        Path("wide").mkdir()
+        for k, picture in enumerate(open_pictures("views").stack().sources):
+            write_picture(f"wide/{k}.png", 255 * picture[10:58])
+        outcome = run("align", "wide", "-o", "run", "--frame", "40x60", *RESULT_ONLY, *QUICK)
+        assert "6 grey pictures of 48x68" in outcome.stderr
+        assert "frame 40x60" in outcome.stderr
+        assert rf.load("run").frame.shape == (40, 60)
+
+    def test_the_recorded_command_gives_the_same_bits(self, folder):
+        run("align", "views", "--out", "run", "--frame", "40x40", *RESULT_ONLY, *QUICK)
+        command = tomllib.loads((folder / "run" / "config.toml").read_text())["command"]
+        words = shlex.split(command)
+        assert words[:3] == ["rankfold", "align", "views"]
+        words[words.index("run")] = "again"
+        run(*words[1:])
+        once = rf.load("run")
+        again = rf.load("again")
+        for part in ("transforms", "low_rank", "sparse"):
+            np.testing.assert_array_equal(getattr(once, part), getattr(again, part))
+
+    def test_the_config_says_what_was_chosen(self, folder):
+        words = ["--no-features", "--gauge", "3", "--frame", "40x42"]
+        run("align", "views", "-o", "run", *words, *RESULT_ONLY, *QUICK)
+        config = tomllib.loads(Path("run/config.toml").read_text())
+        assert config["directory"] == str(folder)
+        assert config["frame"] == [40, 42]
+        assert config["options"]["features"] == "off"
+        assert config["options"]["gauge"] == 3
+        assert config["options"]["init"] == "centred"
+        assert config["input"]["path"] == "views"
+
+    def test_json_and_quiet(self, folder):
+        outcome = run("align", "views", "-o", "a", "--json", "--no-report", *QUICK)
+        value = json.loads(outcome.stdout)
+        assert value["run"] == "a"
+        assert value["status"] == rf.load("a").status.name
+        assert value["images"] == 6
+        assert value["failed"] == []
+        assert value["frame"] == [68, 68]
+        assert value["go_on"].startswith("rankfold align views --out a-2")
+        outcome = run("align", "views", "-o", "b", "-q", *RESULT_ONLY, *QUICK)
+        assert outcome.output == ""
+        assert not (folder / "b" / "aligned").exists()
+
+    def test_some_failed_is_exit_code_three(self, folder):
+        # These are too few pictures, under too different lamps.
+        run("datasets", "heads", "-o", "heads", "--images", 6)
+        outcome = run("align", "heads", "-o", "run", *QUICK, code=3)
+        failed = np.array(rf.load("run").names)[rf.load("run").failed]
+        assert 0 < len(failed) < 6
+        assert f"failed: {', '.join(failed)}" in outcome.stdout
+
+    def test_large_pictures_are_read_coarser_and_transforms_fit_the_originals(self, folder):
+        big = np.zeros((5, 600, 900))
+        y, x = np.mgrid[:600, :900]
+        for k in range(5):
+            waves = 0.4 * np.sin((x - 6 * k) / 31) * np.cos((y + 4 * k) / 23)
+            big[k] = 0.5 + waves + 0.1 * np.sin((x - 6 * k + y) / 57)
+        np.save("big.npy", big)
+        words = ["-t", "translation", "--no-report", "-m", "rasl", "--max-outer", 12]
+        run("align", "big.npy", "-o", "run", *words)
+        result = rf.load("run")
+        assert result.frame.shape == (200, 300)
+        shifts = result.transforms[:, :2, 2] - result.transforms[0, :2, 2]
+        # A quarter of a pixel of the frame.
+        np.testing.assert_allclose(shifts, np.arange(5)[:, None] * [6, -4], atol=0.75)
+        run("apply", "run", "big.npy", "--full", "-o", "full")
+        full = np.load("full/aligned.npy")
+        assert full.shape == (5, 600, 900)
+        inner = np.s_[:, 40:-40, 40:-40]
+        assert np.nanstd(full[inner], axis=0).max() < 0.05 < np.std(big[inner], axis=0).max()
+
+    def test_start_from_points_and_from_an_earlier_run(self, finished, folder):
+        earlier = rf.load(finished / "run")
+        canonical = np.array([[5.0, 5], [35, 6], [20, 34]])
+        places = earlier.apply_points(canonical)
+        rows = [["name", "x1", "y1", "x2", "y2", "x3", "y3"], ["frame", *canonical.ravel()]]
+        rows += [[name, *p.ravel()] for name, p in zip(earlier.names, places, strict=True)]
+        Path("points.csv").write_text("\n".join(",".join(map(str, row)) for row in rows))
+        views = finished / "views"
+        options = ["-m", "rpca", *RESULT_ONLY]
+        small = ["--frame", "40x40", *options]
+        run("align", views, "--init", "points.csv", "-o", "a", *small)
+        np.testing.assert_allclose(rf.load("a").transforms, earlier.transforms, atol=1e-6)
+        run("align", views, "--init", finished / "run", "-o", "b", *small)
+        np.testing.assert_array_equal(rf.load("b").transforms, earlier.transforms)
+        run("align", views, "--init", finished / "run", "-o", "c", "--frame", "80x80", *options)
+        finer = rf.load("c").apply_points([[0.5, 0.5]])
+        np.testing.assert_allclose(finer, earlier.apply_points([[0, 0]]), atol=1e-9)
+        run("decompose", views, "-o", "d", *RESULT_ONLY)
+        outcome = run("align", views, "--init", "d", "-o", "e", code=1)
+        assert "not an alignment" in outcome.stderr
+
+    def test_an_earlier_run_on_a_frame_of_another_shape(self, folder):
+        run("align", "views", "-o", "run", *RESULT_ONLY, *QUICK)
+        words = ["--init", "run", "--frame", "34x68", "-m", "rpca"]
+        run("align", "views", "-o", "wide", *words, *RESULT_ONLY)
+        similarity = rf.FAMILIES["similarity"]
+        assert all(similarity.contains(T, tol=1e-9) for T in rf.load("wide").transforms)
+
+    def test_bad_points(self, folder):
+        for text, words in (
+            ("000.png,1,2,3,4", "no row named frame"),
+            ("frame,1,2,3,4\n000.png,1,2,3,4", r"no row for 001\.png"),
+            ("frame,1,2,x,4", "not name,x1,y1"),
+        ):
+            Path("points.csv").write_text(text)
+            assert re.search(words, run("align", "views", "--init", "points.csv", code=1).stderr)
+        assert "cannot be read" in run("align", "views", "--init", "no.csv", code=1).stderr
+        assert "no result.json" in run("align", "views", "--init", "views", code=1).stderr
+
+    def test_crop_common(self, folder):
+        run("align", "views", "-o", "run", "--crop", "common", "--no-report", *QUICK)
+        result = rf.load("run")
+        assert result.valid[~result.failed].all()
+        assert result.frame.height < 68
+
+    def test_a_frame_that_is_no_frame(self, folder):
+        assert "at least 4x4" in run("align", "views", "--frame", "0x0", code=1).stderr
+
+
+class TestDecompose:
+    def test_background_and_walkers(self, tmp_path, monkeypatch):
+        monkeypatch.chdir(tmp_path)
+        run("datasets", "street", "-o", "street", "--images", 30)
+        outcome = run("decompose", "street", "-o", "run")
+        assert "30 pictures, rank" in outcome.stdout
+        assert "30 grey pictures, 60x80" in outcome.stderr
+        truth = rf.datasets.street(30)
+        result = rf.load("run")
+        hidden = np.stack(truth.hidden)
+        error = np.abs(result.low_rank / 255 - np.stack(truth.clean))
+        assert np.median(error[hidden]) < 0.02
+        assert (tmp_path / "run" / "report.html").exists()
+        run("apply", "run", "street", "-o", "x", code=1)
+
+    def test_different_sizes_or_one_picture_cannot(self, folder):
+        write_picture(folder / "views" / "other.png", np.zeros((50, 40)))
+        assert "different sizes; use align" in run("decompose", "views", code=1).stderr
+        run("datasets", "street", "-o", "street", "--images", 2)
+        Path("street/001.png").unlink()
+        assert "one picture only" in run("decompose", "street", code=1).stderr
+
+
+class TestBadInput:
+    @pytest.mark.parametrize("what", ["folder", "file"])
+    def test_nothing_but_a_run_is_ever_replaced(self, folder, what):
+        precious = Path("mine/notes.txt") if what == "folder" else Path("mine")
+        precious.parent.mkdir(exist_ok=True)
+        precious.write_text("precious")
+        outcome = run("align", "views", "-o", "mine", "--overwrite", *QUICK, code=1)
+        assert "mine was not written by rankfold" in outcome.stderr
+        assert precious.read_text() == "precious"
+
+    def test_the_pictures_themselves_are_never_replaced(self, folder):
+        for target in ("views", "."):
+            run("align", "views", "-o", target, "--overwrite", *QUICK, code=2)
+        run("align", "views", "-o", "run", "--no-report", *QUICK)
+        run("align", "run/low_rank", "-o", "run", "--overwrite", *QUICK, code=2)
+        assert len(list(Path("views").glob("*.png"))) == 6
+
+    def test_a_failed_run_keeps_what_overwrite_would_replace(self, folder):
+        run("align", "views", "-o", "run", *RESULT_ONLY, *QUICK)
+        Path("views/liar.png").write_text("hello")
+        run("align", "views", "-o", "run", "--overwrite", *QUICK, code=1)
+        assert len(rf.load("run").names) == 6
+
+    def test_the_output_cannot_be_written(self, folder):
+        Path("file").write_text("not a folder")
+        outcome = run("align", "views", "-o", "file/run", *QUICK, code=1)
+        assert "file/run cannot be written" in outcome.stderr
+
+    def test_the_disk_is_full(self, folder, monkeypatch):
+        def full(*args, **kwargs):
+            raise OSError(28, "No space left on device")
+
+        monkeypatch.setattr(storage.np, "savez_compressed", full)
+        outcome = run("align", "views", "-o", "run", *QUICK, code=1)
+        assert "no space is left to write run; make room" in outcome.stderr
+        assert {p.name for p in folder.iterdir()} == {"views"}
+
+    def test_a_video_with_one_frame(self, folder):
+        source = open_pictures("views")
+        like = replace(source, path="x.mp4", rate=10.0)
+        frame = next(source.pictures()).values.astype(float)
+        write_pictures("one", source.names[:1], [frame], like, "video")
+        assert "only one image" in run("align", "one.mp4", "-o", "a", code=1).stderr
+        assert "one picture only" in run("decompose", "one.mp4", "-o", "a", code=1).stderr
+
+    def test_pictures_that_cannot_be_written_do_not_lose_the_result(self, folder):
+        values = np.stack(rf.datasets.warped_low_rank(6, seed=0).images)
+        np.save("bands.npy", np.repeat((255 * values).astype(np.uint8)[..., None], 5, axis=3))
+        words = ["--format", "pictures", "-o", "run", "--no-report"]
+        outcome = run("align", "bands.npy", *words, *QUICK)
+        assert "would have 5 channels" in outcome.stderr
+        assert "--format tiff" in outcome.stderr
+        assert rf.load("run").low_rank.shape == (6, 68, 68, 5)
+
+
+class TestStopping:
+    def test_ctrl_c_keeps_the_last_iteration_and_says_how_to_go_on(self, folder, monkeypatch):
+        from rankfold.cli.progress import Watcher
+
+        seen = []
+        plain = Watcher.__call__
+
+        def interrupting(self, record):
+            seen.append(record)
+            if len(seen) == 60:
+                os.kill(os.getpid(), signal.SIGINT)
+            return plain(self, record)
+
+        monkeypatch.setattr(Watcher, "__call__", interrupting)
+        outcome = run("align", "views", "-o", "run", "-m", "rasl", "--no-report", code=130)
+        command = "rankfold align views --out run-2 --method rasl --init run --no-report"
+        assert command in outcome.stderr
+        result = rf.load("run")
+        assert result.status is rf.Status.STOPPED
+        assert len(result.trace.outer["objective"]) >= 1
+        np.testing.assert_array_equal(result.transforms, result.trace.outer["transforms"][-1])
+        monkeypatch.undo()
+        os.chdir(folder)
+        run("align", "views", "--init", "run", "-o", "run-2", *RESULT_ONLY, *QUICK)
+
+    def test_a_decomposition_that_was_stopped_says_how_to_have_all_of_it(self, folder, monkeypatch):
+        from rankfold.cli.progress import Watcher
+
+        monkeypatch.setattr(Watcher, "__call__", lambda _, record: record.iteration >= 3)
+        outcome = run("decompose", "views", "-o", "run", *RESULT_ONLY, code=130)
+        assert "to have all of it: rankfold decompose views --out run-2" in outcome.stderr
+        assert rf.load("run").status is rf.Status.STOPPED
+
+    def test_a_killed_run_leaves_no_folder(self, folder):
+        code = "from rankfold.cli import app; app()"
+        words = ["align", "views", "-o", "run", "-m", "rasl", "--max-outer", "50"]
+        silent = subprocess.DEVNULL
+        process = subprocess.Popen(
+            [sys.executable, "-c", code, *words], stdout=silent, stderr=silent
+        )
+        deadline = time.monotonic() + 60
+        while time.monotonic() < deadline:
+            if any(p.name.startswith(".run-") for p in folder.iterdir()):
+                break
+            time.sleep(0.01)
+        process.kill()
+        process.wait()
+        assert not (folder / "run").exists()
+        with pytest.raises(rf.FormatError):
+            rf.load("run")

@@ -1,0 +1,129 @@
+"""Whole jobs from Python: a folder appears with everything in it, or not at all."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import rankfold as rf
+from rankfold import runs, storage
+from rankfold.datasets import street, warped_low_rank, write_batch
+from rankfold.io import open_pictures
+from rankfold.runs import Output
+
+QUICK = {"method": "rasl"}
+NO_PICTURES = Output(pictures=False)
+
+
+@pytest.fixture
+def source(tmp_path, monkeypatch):
+    """Six textured views."""
+    monkeypatch.chdir(tmp_path)
+    write_batch(warped_low_rank(6, seed=0), "views")
+    return open_pictures("views")
+
+
+class Watching:
+    """Writes down what it is told, and stops a run after so many iterations."""
+
+    def __init__(self, limit=10**9):
+        self.said = []
+        self.parts = 0
+        self.records = 0
+        self.limit = limit
+
+    def say(self, text, total=None):
+        self.said.append((text, total))
+
+    def advance(self):
+        self.parts += 1
+
+    def __call__(self, record):
+        self.records += 1
+        return self.records >= self.limit
+
+
+class TestAlign:
+    def test_the_summary_is_that_of_the_result(self, source):
+        summary = runs.run_align("run", source, runs.choose(source), output=NO_PICTURES, **QUICK)
+        result = rf.load("run")
+        assert summary.folder == summary.place == Path("run")
+        assert summary.status is result.status
+        assert (summary.images, summary.rank) == (6, result.rank)
+        assert summary.frame == result.frame.shape
+        assert summary.objective == result.objective
+        assert summary.failed == summary.rescued == summary.remarks == ()
+
+    def test_is_what_align_gives_on_the_same_pictures(self, source):
+        runs.run_align("run", source, runs.choose(source), output=NO_PICTURES, **QUICK)
+        direct = rf.align(source.stack(), **QUICK)
+        np.testing.assert_array_equal(rf.load("run").transforms, direct.transforms)
+        np.testing.assert_array_equal(rf.load("run").low_rank, direct.low_rank)
+
+    def test_it_can_be_watched_and_stopped(self, source):
+        watching = Watching(limit=5)
+        summary = runs.run_align(
+            "run", source, runs.choose(source), watch=watching, output=Output(report=str), **QUICK
+        )
+        assert summary.status is rf.Status.STOPPED
+        assert watching.said == [
+            ("reading", 6),
+            ("writing pictures", 18),
+            ("writing the report", None),
+        ]
+        assert watching.parts == 6 + 18
+        assert watching.records == 5
+
+    def test_the_report_gets_the_run_in_memory(self, source):
+        seen = []
+        output = Output(pictures=False, report=seen.append)
+        runs.run_align("run", source, runs.choose(source), output=output, **QUICK)
+        assert isinstance(seen[0], runs.Run)
+        assert seen[0].config["input"]["path"] == "views"
+
+    def test_a_report_that_fails_is_a_remark(self, source):
+        def failing(run):
+            raise rf.InputError("no ink")
+
+        output = Output(pictures=False, report=failing)
+        summary = runs.run_align("run", source, runs.choose(source), output=output, **QUICK)
+        assert summary.remarks == ("No report: no ink",)
+        assert len(rf.load("run").names) == 6
+
+    def test_no_common_area_is_a_remark(self, source, monkeypatch):
+        def nothing(result):
+            raise rf.InputError("nothing in common")
+
+        monkeypatch.setattr("rankfold.runs.jobs.crop_to_common", nothing)
+        choice = runs.choose(source)
+        summary = runs.run_align("run", source, choice, crop=True, output=NO_PICTURES, **QUICK)
+        assert "no area in common" in summary.remarks[0]
+        assert summary.frame == choice.frame.shape
+
+
+class TestDecompose:
+    def test_results_are_in_the_units_of_the_files(self, tmp_path, monkeypatch):
+        monkeypatch.chdir(tmp_path)
+        write_batch(street(8), "street")
+        source = open_pictures("street")
+        choice = runs.choose_as_they_lie(source)
+        summary = runs.run_decompose("run", source, choice, output=NO_PICTURES, tol=1e-5)
+        result = rf.load("run")
+        given = np.stack([picture.values for picture in source.pictures()])
+        np.testing.assert_allclose(result.low_rank + result.sparse, given, atol=0.1)
+        np.testing.assert_allclose(summary.objective, result.objective)
+        assert summary.as_dict()["images"] == 8
+
+
+def test_two_runs_to_one_place_both_survive(tmp_path):
+    def race():
+        with storage.whole_or_nothing(tmp_path / "race") as one:
+            (one / "a").touch()
+            with storage.whole_or_nothing(tmp_path / "race") as two:
+                (two / "b").touch()
+
+    said = r"appeared while this was computed; the result is in .*race-2"
+    with pytest.raises(rf.WriteError, match=said):
+        race()
+    assert (tmp_path / "race" / "b").exists()
+    assert (tmp_path / "race-2" / "a").exists()
