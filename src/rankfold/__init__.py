@@ -1,9 +1,9 @@
-"""Align misaligned, unevenly lit, partly hidden pictures of one thing: transforms, clean pictures, error maps."""
+"""Align misaligned, unevenly lit, partly hidden pictures of one thing."""
 
 from importlib import import_module
 from typing import Any
 
-from rankfold.align import METHODS, align, decompose
+from rankfold.align import METHODS, STAGES, AlignSettings, Method, align, decompose
 from rankfold.errors import (
     ConvergenceError,
     ConvergenceWarning,
@@ -17,15 +17,14 @@ from rankfold.manifold import PROJECTORS, estimate_dimension
 from rankfold.result import Alignment, Decomposition, load
 from rankfold.stack import Frame, Points, Stack
 from rankfold.status import InnerRecord, OuterRecord, Status, Trace
-
-__version__ = "0.1.0"
+from rankfold.version import __version__
 
 _ESTIMATORS = ("RASL", "MeADMM", "RobustPCA")
 _ROOMS = ("datasets", "io", "metrics", "report", "runs")
 
 
 def __getattr__(name: str) -> Any:
-    """Import estimators and the further rooms when they are asked for: scikit-learn alone takes a second to load."""
+    """Import estimators and further rooms when asked for: scikit-learn takes a second to load."""
     if name in _ESTIMATORS:
         return getattr(import_module("rankfold.estimators"), name)
     if name in _ROOMS:
@@ -38,6 +37,8 @@ __all__ = [
     "METHODS",
     "PROJECTORS",
     "RASL",
+    "STAGES",
+    "AlignSettings",
     "Alignment",
     "ConvergenceError",
     "ConvergenceWarning",
@@ -47,6 +48,7 @@ __all__ = [
     "InnerRecord",
     "InputError",
     "MeADMM",
+    "Method",
     "OuterRecord",
     "Points",
     "RankfoldError",
@@ -55,6 +57,7 @@ __all__ = [
     "Status",
     "Trace",
     "WriteError",
+    "__version__",
     "align",
     "decompose",
     "estimate_dimension",

@@ -1,4 +1,4 @@
-"""The commands as ``python -m rankfold``, where the scripts of an environment are not on the path."""
+"""The commands as ``python -m rankfold``, for environments whose scripts are not on the path."""
 
 from rankfold.cli import app
 

@@ -1,32 +1,43 @@
 """The scikit-learn face: RobustPCA on matrices, RASL and MeADMM on pictures.
 
-``fit`` learns a basis (the row space of the low-rank part); ``transform`` gives the coefficients of new samples in it,
-by a robust fit with the basis held; ``explain`` also gives what belongs, what does not and, for pictures, transforms.
+``fit`` learns a basis (the row space of the low-rank part); ``transform`` gives the coefficients
+of new samples in it, by a robust fit with the basis held; ``explain`` also gives what belongs, what
+does not, a score and, for pictures, transforms. The numerics are in :mod:`rankfold.align`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from rankfold.align import align, decompose
-from rankfold.align.features import contrast_sampler
-from rankfold.align.methods import start_transforms
-from rankfold.align.rescue import register
-from rankfold.align.robust import Model, fit_model
-from rankfold.executors import Serial
-from rankfold.families import Floats, get_family
-from rankfold.stack import Frame, Points, Stack
-from rankfold.warp.linearisation import Motion, warp_normalised
+from rankfold.align import AlignSettings, decompose
+from rankfold.align.api import complete
+from rankfold.align.assemble import as_pictures
+from rankfold.align.basis import Basis, annealed_fit, leading_rows, ordinary_residual
+from rankfold.align.job import Job
+from rankfold.align.placement import Placement
+from rankfold.align.request import Images, Init, Masks, as_stack, resolve, start_transforms
+from rankfold.align.steps import Gauge
+from rankfold.errors import InputError
+from rankfold.families import Floats
+from rankfold.manifold import Projector, WholeRows
+from rankfold.result import Alignment
+from rankfold.scale import executor_for
+from rankfold.warp.linearisation import warp_normalised
 from rankfold.warp.sampling import prepare
 
 Array = npt.NDArray[Any]
+Bools = npt.NDArray[np.bool_]
+
+# Of the size of the low-rank part: a residual of RobustPCA below it is ordinary.
+CLEAN = 1e-3
+# Of the root mean square: errors raise it, so that a third of it is ordinary.
+ORDINARY = 1 / 3
 
 
 @dataclass(frozen=True)
@@ -36,16 +47,22 @@ class Explanation:
     coefficients: Floats  # (n, r)
     low_rank: Array  # like the samples (pictures: in the frame)
     sparse: Array  # what the basis does not explain; zero where missing
+    # (n,): how badly a sample fits, 0 to 1; for pictures, above 0.9 its place was not found.
+    scores: Floats
     transforms: Floats | None = None  # (n, 3, 3), for pictures
 
 
-class RobustPCA(TransformerMixin, BaseEstimator):  # type: ignore[misc]
-    """Principal components of the low-rank part of a matrix with gross errors and missing values (NaN).
+class RobustPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """Principal components of the low-rank part of a matrix with gross errors and missing values.
+
+    NaN is a missing value.
 
     Parameters
     ----------
     sparsity_weight : float, default=1.0
         λ_c of λ = λ_c/√max(n, m).
+    rank_surrogate, schedule : str
+        As in :func:`rankfold.decompose`.
     tol : float, default=1e-7
     max_iter : int, default=5000
     n_jobs : int, optional
@@ -58,7 +75,8 @@ class RobustPCA(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     low_rank_, sparse_ : (n, m) arrays
     n_iter_ : int
     noise_ : float
-        Typical residual of a clean value, the scale of the robust fit in ``transform``.
+        The residual up to which a value counts as clean in ``transform``: a thousandth of the
+        low-rank part.
 
     Examples
     --------
@@ -72,11 +90,15 @@ class RobustPCA(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def __init__(
         self,
         sparsity_weight: float = 1.0,
+        rank_surrogate: str = "auto",
+        schedule: str = "auto",
         tol: float = 1e-7,
         max_iter: int = 5000,
         n_jobs: int | None = None,
     ) -> None:
         self.sparsity_weight = sparsity_weight
+        self.rank_surrogate = rank_surrogate
+        self.schedule = schedule
         self.tol = tol
         self.max_iter = max_iter
         self.n_jobs = n_jobs
@@ -89,27 +111,16 @@ class RobustPCA(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     def fit(self, X: npt.ArrayLike, y: object = None) -> RobustPCA:  # noqa: ARG002
         """Decompose X (n, m) and keep the basis of its low-rank part."""
-        rows: Array = validate_data(
-            self,
-            X,
-            dtype=[np.float64, np.float32],
-            ensure_all_finite="allow-nan",
-            ensure_min_samples=2,
-        )
-        parts = decompose(
-            rows,
-            sparsity_weight=self.sparsity_weight,
-            tol=self.tol,
-            max_iter=self.max_iter,
-            n_jobs=self.n_jobs,
-            dtype=rows.dtype,
-        )
-        self.low_rank_, self.sparse_ = parts.low_rank, parts.sparse
+        rows = self._validated(X, ensure_min_samples=2)
+        parts = decompose(rows, dtype=rows.dtype, **self.get_params())
+        known = np.nan_to_num(parts.low_rank)
+        size = float(np.sqrt(np.mean(known**2, dtype=np.float64)))
+        self.low_rank_ = parts.low_rank
+        self.sparse_ = parts.sparse
         self.singular_values_ = parts.singular_values
         self.n_iter_ = len(parts.trace.inner["iteration"])
-        self.components_ = _basis(np.nan_to_num(parts.low_rank), parts.rank)
-        size = np.sqrt(np.mean(np.nan_to_num(parts.low_rank) ** 2, dtype=np.float64))
-        self.noise_ = float(max(1e-3 * size, np.finfo(np.float64).tiny))
+        self.components_ = leading_rows(known, parts.rank)
+        self.noise_ = max(CLEAN * size, float(np.finfo(np.float64).tiny))
         return self
 
     def transform(self, X: npt.ArrayLike) -> Array:
@@ -119,28 +130,42 @@ class RobustPCA(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def explain(self, X: npt.ArrayLike) -> Explanation:
         """Coefficients, what belongs and what does not, for samples X (n, m)."""
         check_is_fitted(self)
-        X = validate_data(
-            self, X, dtype=[np.float64, np.float32], ensure_all_finite="allow-nan", reset=False
-        )
-        valid = ~np.isnan(X)
-        coefficients, low_rank = _robust_fit(
-            np.where(valid, X, 0), self.components_, valid, self.noise_
-        )
-        return Explanation(coefficients, low_rank, np.where(valid, X - low_rank, 0))
+        rows = self._validated(X, reset=False)
+        valid = ~np.isnan(rows)
+        known = np.where(valid, rows, 0)
+        coefficients, low_rank = annealed_fit(known, self.components_, valid, self.noise_)
+        scores = Basis.of(self.components_, self.noise_).misfit(known, low_rank, valid)
+        sparse = np.where(valid, rows - low_rank, 0)
+        return Explanation(coefficients, low_rank, sparse, scores)
 
     def inverse_transform(self, coefficients: npt.ArrayLike) -> Array:
         """Samples (n, m) with the given coefficients (n, r)."""
         check_is_fitted(self)
         return np.asarray(coefficients) @ self.components_
 
+    @property
+    def _n_features_out(self) -> int:
+        """How many names ``get_feature_names_out`` gives."""
+        return len(self.components_)
 
-class RASL(BaseEstimator):  # type: ignore[misc]
+    def _validated(self, X: npt.ArrayLike, **options: Any) -> Array:
+        """X as floats, NaN allowed."""
+        kinds = [np.float64, np.float32]
+        rows: Array = validate_data(self, X, dtype=kinds, ensure_all_finite="allow-nan", **options)
+        return rows
+
+
+class RASL(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """RASL on pictures: learn a basis of the aligned pictures, then place and explain new ones.
 
     Parameters
     ----------
-    family, frame, init, sparsity_weight, n_jobs
-        As in :func:`rankfold.align`.
+    family, frame, init, sparsity_weight
+        As in :func:`rankfold.align`, like all that follow.
+    projector, n_neighbors, rank_surrogate
+    features, rescue, coarse, channels, gauge
+    max_outer, outer_tol, max_inner, inner_tol, schedule
+    dtype, settings, n_jobs
 
     Attributes
     ----------
@@ -148,6 +173,8 @@ class RASL(BaseEstimator):  # type: ignore[misc]
         Of the pictures that were fitted.
     components_ : (r, m) array
         Orthonormal basis of the unit-norm low-rank rows.
+    noise_ : float
+        Typical residual of a clean pixel in unit-norm rows.
     """
 
     _method = "rasl"
@@ -156,60 +183,126 @@ class RASL(BaseEstimator):  # type: ignore[misc]
         self,
         family: str = "similarity",
         frame: tuple[int, int] | None = None,
-        init: str | npt.ArrayLike | Points = "centred",
+        init: Init = "centred",
         sparsity_weight: float = 1.0,
+        projector: str | Projector | WholeRows | None = "auto",
+        n_neighbors: int | None = None,
+        rank_surrogate: str = "auto",
+        features: str | None = "auto",
+        rescue: str | bool = "auto",
+        coarse: str | bool = "auto",
+        channels: str = "luminance",
+        gauge: Gauge = "mean",
+        max_outer: int = 50,
+        outer_tol: float = 0.02,
+        max_inner: int = 1000,
+        inner_tol: float = 1e-6,
+        schedule: str = "auto",
+        dtype: npt.DTypeLike = np.float64,
+        settings: AlignSettings | None = None,
         n_jobs: int | None = None,
     ) -> None:
         self.family = family
         self.frame = frame
         self.init = init
         self.sparsity_weight = sparsity_weight
+        self.projector = projector
+        self.n_neighbors = n_neighbors
+        self.rank_surrogate = rank_surrogate
+        self.features = features
+        self.rescue = rescue
+        self.coarse = coarse
+        self.channels = channels
+        self.gauge = gauge
+        self.max_outer = max_outer
+        self.outer_tol = outer_tol
+        self.max_inner = max_inner
+        self.inner_tol = inner_tol
+        self.schedule = schedule
+        self.dtype = dtype
+        self.settings = settings
         self.n_jobs = n_jobs
 
-    def fit(self, X: Stack | Array | Sequence[npt.ArrayLike], y: object = None) -> RASL:  # noqa: ARG002
-        """Align pictures (a list or an array, as for :func:`rankfold.align`) and keep a basis of them."""
-        result = align(
-            X,
-            method=self._method,
-            family=self.family,
-            frame=self.frame,
-            init=self.init,
-            sparsity_weight=self.sparsity_weight,
-            n_jobs=self.n_jobs,
-        )
-        self.alignment_ = result
+    def fit(self, X: Images, y: object = None, masks: Masks = None) -> RASL:  # noqa: ARG002
+        """Align pictures (as for :func:`rankfold.align`) and keep a basis of them."""
+        options = self.get_params()
+        n_jobs = options.pop("n_jobs")
+        request = resolve(X, self._method, masks=masks, **options)
+        with executor_for(None, n_jobs) as executor:
+            job = Job(request, executor)
+            result = complete(job)
+            transforms = request.stack.from_original(result.transforms)
+            self._places = Placement.learn(job, transforms)
         rows, valid = _unit_rows(result.low_rank, result.aligned)
-        self.components_ = _basis(rows, result.rank)
-        self.noise_ = _scale(rows, valid, result)
-        self._places = _place_model(X, result)
+        given, _ = _unit_rows(result.aligned, result.aligned)
+        rest = (given - rows)[valid]
+        self.alignment_: Alignment = result
+        self.components_ = leading_rows(rows, result.rank)
+        self.noise_ = max(ordinary_residual(rest, ORDINARY), 1e-9)
         return self
 
-    def transform(
-        self, X: Stack | Array | Sequence[npt.ArrayLike], init: Any = "centred"
-    ) -> Floats:
-        """Coefficients (n, r) of new pictures, each placed in the frame first."""
+    def fit_transform(self, X: Images, y: object = None, masks: Masks = None) -> Floats:  # noqa: ARG002
+        """Fit, and return the coefficients (n, r) of the fitted pictures where they were placed."""
+        self.fit(X, masks=masks)
+        aligned = self.alignment_.aligned
+        rows, valid = _unit_rows(aligned, aligned)
+        return annealed_fit(rows, self.components_, valid, self.noise_)[0]
+
+    def transform(self, X: Images, init: Init | None = None) -> Floats:
+        """Coefficients (n, r) of new pictures, each placed in the frame first; see explain."""
         return self.explain(X, init).coefficients
 
-    def explain(
-        self, X: Stack | Array | Sequence[npt.ArrayLike], init: Any = "centred"
-    ) -> Explanation:
-        """Transforms, coefficients, what belongs and what does not, of new pictures from ``init``."""
+    def explain(self, X: Images, init: Init | None = None) -> Explanation:
+        """Transforms, scores, coefficients, what belongs and what does not, of new pictures.
+
+        Parameters
+        ----------
+        X : pictures
+            As for :func:`rankfold.align`; one is enough.
+        init : str, (n, 3, 3) array or Points, optional
+            Where each begins; as the fitted pictures did, where they began at a place with a name.
+        """
         check_is_fitted(self)
         frame = self.alignment_.frame
-        stack = Stack.of(X)
-        start = start_transforms(init, stack, frame, self.family)
-        transforms = _place(stack, frame, start, self.family, self._places)
+        stack = as_stack(X, None, np.float64)
+        start = start_transforms(self._start_of(init), stack, frame, self.family)
+        transforms, scores = self._places.place(stack, start)
         sampler = prepare(stack, frame, start, np.float64)
         data, norms, valid = warp_normalised(sampler, transforms)
-        coefficients, low_rank = _robust_fit(data, self.components_, valid, self.noise_)
+        coefficients, low_rank = annealed_fit(data, self.components_, valid, self.noise_)
         units = (norms * stack.units)[:, None]
-
-        def pictures(rows: Array) -> Array:
-            planes = (rows * units).reshape(len(rows), -1, *frame.shape)
-            return np.moveaxis(planes, 1, -1) if stack.is_colour else planes[:, 0]
-
         sparse = np.where(valid, data - low_rank, 0)
-        return Explanation(coefficients, pictures(low_rank), pictures(sparse), transforms)
+        return Explanation(
+            coefficients,
+            as_pictures(low_rank * units, stack, frame),
+            as_pictures(sparse * units, stack, frame),
+            scores,
+            stack.to_original(transforms),
+        )
+
+    def _start_of(self, init: Init | None) -> Init:
+        """Where new pictures begin."""
+        if init is not None:
+            return init
+        if isinstance(self.init, str):
+            return self.init
+        raise InputError(
+            "the fitted pictures started at transforms or points of their own; say where the new "
+            "ones start, as in transform(X, init=...)"
+        )
+
+    def inverse_transform(self, coefficients: npt.ArrayLike) -> Array:
+        """Clean pictures (n, h, w[, c]) of unit norm with the given coefficients (n, r)."""
+        check_is_fitted(self)
+        aligned = self.alignment_.aligned
+        rows = np.asarray(coefficients) @ self.components_
+        planes = rows.reshape(len(rows), -1, *self.alignment_.frame.shape)
+        return np.moveaxis(planes, 1, -1) if aligned.ndim == 4 else planes[:, 0]
+
+    @property
+    def _n_features_out(self) -> int:
+        """How many names ``get_feature_names_out`` gives."""
+        return len(self.components_)
 
 
 class MeADMM(RASL):
@@ -218,42 +311,8 @@ class MeADMM(RASL):
     _method = "meadmm"
 
 
-def _basis(rows: Array, rank: int) -> Array:
-    """Leading right singular vectors (r, m), signs fixed so that each has a positive sum."""
-    Vt = np.linalg.svd(rows, full_matrices=False)[2][:rank]
-    signs = np.where(Vt.sum(axis=1) < 0, -1, 1)
-    return np.asarray(Vt * signs[:, None], dtype=rows.dtype)
-
-
-def _robust_fit(
-    rows: Array, basis: Array, valid: npt.NDArray[np.bool_], scale: float
-) -> tuple[Array, Array]:
-    """Coefficients (n, r) and fit (n, m), one sample at a time so that the others change nothing.
-
-    Reweighted least squares, from plain down to the ordinary residual ``scale`` by factors of four.
-    """
-    coefficients = np.zeros((len(rows), len(basis)), dtype=rows.dtype)
-    wide = basis.astype(np.float64, copy=False)
-    for i, row in enumerate(rows.astype(np.float64, copy=False)):
-        largest = float(np.abs(row).max())
-        if largest == 0 or not len(basis):
-            continue
-        weight = valid[i].astype(np.float64)
-        level = largest
-        while True:
-            weighted = wide * weight
-            fitted = np.linalg.solve(weighted @ wide.T + 1e-12 * np.eye(len(wide)), weighted @ row)
-            residual = row - fitted @ wide
-            weight = valid[i] * (level**2 / (level**2 + residual**2)) ** 2
-            if level <= scale:
-                break
-            level = max(level / 4, scale)
-        coefficients[i] = fitted
-    return coefficients, (coefficients @ wide).astype(rows.dtype, copy=False)
-
-
-def _unit_rows(pictures: Array, aligned: Array) -> tuple[Array, npt.NDArray[np.bool_]]:
-    """Rows (n, c h w) of pictures over the norms of the aligned ones, zero where unknown, and validity."""
+def _unit_rows(pictures: Array, aligned: Array) -> tuple[Array, Bools]:
+    """Rows (n, c h w) over the norms of the aligned pictures, zero where unknown, and validity."""
     n = len(pictures)
 
     def rows(stack: Array) -> Array:
@@ -262,34 +321,3 @@ def _unit_rows(pictures: Array, aligned: Array) -> tuple[Array, npt.NDArray[np.b
     seen = rows(aligned)
     norms = np.sqrt(np.nansum(seen**2, axis=1, keepdims=True))
     return np.nan_to_num(rows(pictures) / norms), np.isfinite(seen)
-
-
-def _scale(rows: Array, valid: npt.NDArray[np.bool_], result: Any) -> float:
-    """Ordinary residual of a valid pixel in unit-norm rows."""
-    aligned, _ = _unit_rows(result.aligned, result.aligned)
-    rest = np.abs(aligned - rows)[valid]
-    return float(max(2 * 1.4826 * np.median(rest), np.sqrt((rest**2).mean()) / 3, 1e-9))
-
-
-def _place_model(X: Any, result: Any) -> Model:
-    """A robust model of the contrast features of the fitted pictures, to place new ones against."""
-    stack = Stack.of(X).luminance()
-    sampler = contrast_sampler(stack, result.frame, result.start, np.float64, Serial())
-    data, norms, valid = warp_normalised(sampler, result.transforms)
-    rows = np.where(valid, data * norms[:, None] - 1, 0)
-    low_rank = decompose(
-        np.where(valid, rows, np.nan), tol=1e-4, rank_surrogate="reweighted"
-    ).low_rank
-    model = fit_model(rows, np.nan_to_num(low_rank), valid)
-    # for new pictures nothing is left out: one basis from all
-    rank = max(len(basis) for basis in model.bases)
-    return Model((_basis(np.nan_to_num(low_rank), rank),), np.zeros(1, dtype=int), model.scale)
-
-
-def _place(stack: Stack, frame: Frame, start: Floats, family: str, model: Model) -> Floats:
-    """Transforms (n, 3, 3) of new pictures: robust Lucas-Kanade on features, basis held."""
-    sampler = contrast_sampler(stack.luminance(), frame, start, np.float64, Serial())
-    motion = Motion.starting_at(start, get_family(family), frame.centre)
-    others = model.others(0)
-    found = [register(sampler, motion, i, motion.parameters[i], others) for i in range(len(stack))]
-    return motion.with_parameters(np.stack(found)).transforms

@@ -10,6 +10,8 @@ import numpy.typing as npt
 
 from rankfold.families import Floats, inverse, map_points, point_jacobian
 
+__all__ = ["AlignmentError", "alignment_error", "mean_scale", "recovery_error", "support_f1"]
+
 Array = npt.NDArray[Any]
 Bools = npt.NDArray[np.bool_]
 

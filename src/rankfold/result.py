@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -22,13 +22,23 @@ from rankfold.warp.sampling import prepare
 Array = npt.NDArray[Any]
 S = TypeVar("S", bound="_Saved")
 
+TRACE_PARTS = ("inner", "outer", "stages")
+
 
 class _Saved:
-    """Dataclasses whose fields are arrays, numbers, strings, a Status and a Trace know how to be stored."""
+    """Results whose fields are arrays, numbers, strings, a Status and a Trace can be stored."""
 
-    def save(self, path: str | Path) -> None:
-        """Write a folder ``path`` with ``result.json`` and ``arrays.npz``; :func:`rankfold.load` reads it."""
-        with storage.whole_or_nothing(path) as draft:
+    def save(self, path: str | Path, overwrite: bool = False) -> None:
+        """Write a folder with ``result.json`` and ``arrays.npz``; :func:`rankfold.load` reads it.
+
+        Parameters
+        ----------
+        path : str or Path
+            The folder, which appears whole or not at all.
+        overwrite : bool
+            Replace a folder of that name that rankfold wrote.
+        """
+        with storage.whole_or_nothing(path, overwrite) as draft:
             self.save_into(draft)
 
     def save_into(self, folder: Path) -> None:
@@ -38,10 +48,9 @@ class _Saved:
         for f in fields(self):  # type: ignore[arg-type]
             value = getattr(self, f.name)
             if isinstance(value, Trace):
-                for part in ("inner", "outer", "stages"):
-                    arrays |= {
-                        f"trace.{part}.{k}": column for k, column in getattr(value, part).items()
-                    }
+                for part in TRACE_PARTS:
+                    columns = getattr(value, part)
+                    arrays |= {f"trace.{part}.{name}": column for name, column in columns.items()}
             elif isinstance(value, np.ndarray):
                 arrays[f.name] = value
             else:
@@ -52,15 +61,22 @@ class _Saved:
     def _restore(
         cls: type[S], facts: dict[str, Any], arrays: dict[str, Array], path: str | Path
     ) -> S:
-        """Build the object from what :func:`rankfold.storage.read` found."""
-        columns: dict[str, dict[str, Array]] = {"inner": {}, "outer": {}, "stages": {}}
-        values: dict[str, Any] = dict(facts)
+        """Build the object from what :func:`rankfold.storage.read` found.
+
+        A field that a later version added is missing in a folder of an earlier one and gets its
+        default; a field that this version does not know is left out.
+        """
+        columns: dict[str, dict[str, Array]] = {part: {} for part in TRACE_PARTS}
+        found: dict[str, Any] = dict(facts)
         for name, array in arrays.items():
             if name.startswith("trace."):
-                _, part, column = name.split(".")
-                columns[part][column] = array
+                _, part, column = name.split(".", 2)
+                if part in columns:
+                    columns[part][column] = array
             else:
-                values[name] = array
+                found[name] = array
+        known = {f.name for f in fields(cls)}  # type: ignore[arg-type]
+        values = {name: value for name, value in found.items() if name in known}
         try:
             values |= {"trace": Trace(**columns), "status": Status[values["status"]]}
             if "names" in values:
@@ -72,7 +88,7 @@ class _Saved:
             ) from error
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Decomposition(_Saved):
     """X = low_rank + sparse, to the tolerance that was asked for."""
 
@@ -81,21 +97,33 @@ class Decomposition(_Saved):
     singular_values: Floats  # of low_rank, descending, without zeros
     objective: float  # ‖A‖_* + λ ‖E‖_1
     sparsity: float  # λ
-    method: str
-    status: Status
-    trace: Trace
+    method: str  # a row of METHODS
+    status: Status  # how the solver ended
+    trace: Trace  # every iteration
+    # Fields that were added later have a default, so that older folders can be read.
+    version: str = "0.1.0"  # of the rankfold that made it
 
     @property
     def rank(self) -> int:
         """Rank of the low-rank part."""
         return len(self.singular_values)
 
+    def __repr__(self) -> str:
+        """A few lines for a person."""
+        shape = " x ".join(str(size) for size in self.low_rank.shape)
+        return (
+            f"<Decomposition of {shape} by {self.method}>\n"
+            f"  rank {self.rank}, objective {self.objective:.6g}\n"
+            f"  {self.status.value}"
+        )
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, repr=False)
 class Alignment(_Saved):
     """Each picture's transform, its aligned, clean and erroneous part, and how the run went.
 
-    Pictures are (n, h, w) or (n, h, w, c) in the caller's units: where ``valid``, aligned = low_rank + sparse.
+    Pictures are (n, h, w) or (n, h, w, c) in the caller's units. Where ``valid``,
+    aligned = low_rank + sparse.
     """
 
     transforms: Floats  # (n, 3, 3): frame coordinates (x, y) to source coordinates
@@ -104,23 +132,50 @@ class Alignment(_Saved):
     low_rank: Array  # filled in where a picture is missing; NaN where all of them are
     sparse: Array  # zero where missing
     valid: npt.NDArray[np.bool_]  # (n, h, w): inside the source and not masked
-    scores: Floats  # (n,): cost where the picture lies over its cost 3 px away; 0 sits tight, 1 means nothing
-    failed: npt.NDArray[np.bool_]  # (n,): score above 0.9
+    # (n,): the cost where a picture lies over its cost 3 px away. Near 0 it sits tight; near 1 any
+    # other place would be as good.
+    scores: Floats
+    failed: npt.NDArray[np.bool_]  # (n,): score above ``failed_above``, 0.9 by default
     rescued: npt.NDArray[np.bool_]  # (n,): given a new place by the rescue stage
     singular_values: Floats  # of the unit-norm low-rank rows
     objective: float  # of the decomposition at the final transforms
-    status: Status
-    stop_rule: str
-    trace: Trace
-    names: tuple[str, ...]
+    status: Status  # how the run ended
+    stop_rule: str  # what ended the search for transforms
+    trace: Trace  # every iteration
+    names: tuple[str, ...]  # of the pictures
     source_shapes: npt.NDArray[np.int_]  # (n, 2): height, width
-    method: str
-    family: str
+    method: str  # a row of METHODS
+    family: str  # a row of FAMILIES
+    # Fields that were added later have a default, so that older folders can be read.
+    version: str = "0.1.0"  # of the rankfold that made it
+    options: Mapping[str, Any] = field(default_factory=dict)  # what was asked for, resolved
+    settings: Mapping[str, Any] = field(default_factory=dict)  # every tuned number that was used
+
+    def __repr__(self) -> str:
+        """Five lines for a person."""
+        n = len(self.names)
+        h, w = self.frame.shape
+        lost = [name for name, bad in zip(self.names, self.failed, strict=True) if bad]
+        some = ", ".join(lost[:4]) + (", ..." if len(lost) > 4 else "")
+        failed = f"failed: {some}" if lost else "none failed"
+        return (
+            f"<Alignment of {n} pictures by {self.method}, {self.family}>\n"
+            f"  frame {h}x{w}, rank {self.rank}, objective {self.objective:.6g}\n"
+            f"  {n - len(lost)} of {n} found their place; {failed}\n"
+            f"  {len(self.trace.outer.get('objective', ()))} outer iterations, ended by: "
+            f"{self.stop_rule}\n"
+            f"  {self.status.value}"
+        )
 
     @property
     def rank(self) -> int:
         """Rank of the low-rank part."""
         return len(self.singular_values)
+
+    @property
+    def failed_above(self) -> float:
+        """The score above which a picture failed; 0.9 in folders that version 0.1 wrote."""
+        return float(self.settings.get("scores", {}).get("failed", 0.9))
 
     @property
     def frame(self) -> Frame:
@@ -139,8 +194,8 @@ class Alignment(_Saved):
         Parameters
         ----------
         images : n pictures
-            Other channels, or the originals at another resolution: a picture of another size than the one that was
-            aligned is taken to show the same field of view.
+            Other channels, or the originals at another resolution: a picture of another size than
+            the one that was aligned is taken to show the same field of view.
         scale : float
             Pixels of the output for one pixel of the frame; 2 gives twice the resolution.
         masks : sequence of (h, w) arrays, optional
@@ -168,9 +223,25 @@ class Alignment(_Saved):
         mask: npt.ArrayLike | None = None,
         which: int = 0,
     ) -> Array:
-        """Bring one picture into the frame by the transform of image ``index``; (h, w[, c]), NaN where there is none.
+        """Bring one picture into the frame by the transform of image ``index``.
 
-        For stacks that do not fit into memory. ``which`` is its place where a Stack is given.
+        For stacks that do not fit into memory.
+
+        Parameters
+        ----------
+        index : int
+            Whose transform.
+        image : (h, w[, c]) array or Stack
+        scale : float
+            Pixels of the output for one pixel of the frame.
+        mask : (h, w) array, optional
+            True where a pixel may be used.
+        which : int
+            The picture's place where a Stack is given.
+
+        Returns
+        -------
+        (h, w[, c]) array, NaN where there is no picture.
         """
         stack = (
             image
@@ -190,9 +261,18 @@ class Alignment(_Saved):
         return np.moveaxis(planes, 0, -1) if one.is_colour else planes[0]
 
     def apply_points(self, points: npt.ArrayLike, *, to_frame: bool = False) -> Floats:
-        """Map points (k, 2) or (n, k, 2), as (x, y), from the frame into each source, or back with ``to_frame``.
+        """Map points from the frame into each picture, or back.
 
-        Returns (n, k, 2).
+        Parameters
+        ----------
+        points : (k, 2) or (n, k, 2) array
+            As (x, y), pixel centres at integers from 0.
+        to_frame : bool
+            From the pictures into the frame instead.
+
+        Returns
+        -------
+        (n, k, 2) array
         """
         given = np.asarray(points, dtype=np.float64)
         if (

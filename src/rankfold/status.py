@@ -18,9 +18,18 @@ class Status(Enum):
     """Outcome of a solver; the value is the sentence that a person reads."""
 
     CONVERGED = "converged: the stop rule was met"
-    MAX_ITER = "stopped at the iteration limit before the stop rule was met; raise the limit or the tolerance"
-    STALLED = "the growing penalty froze the iterates before they were optimal; lower `penalty_growth` for more digits"
-    NON_FINITE = "stopped because a value became infinite or not a number; look for extreme values in the input"
+    MAX_ITER = (
+        "stopped at the iteration limit before the stop rule was met; raise the limit or the "
+        "tolerance"
+    )
+    STALLED = (
+        "ended where the growing penalty had frozen the iterates, a little above the optimum; use "
+        "schedule='balanced' for more digits"
+    )
+    NON_FINITE = (
+        "stopped because a value became infinite or not a number; look for extreme values in the "
+        "input"
+    )
     STOPPED = "stopped by an observer"
 
     @property
@@ -46,7 +55,7 @@ class InnerRecord:
 
 @dataclass(frozen=True)
 class OuterRecord:
-    """One outer iteration (Algorithm 1), as an observer sees it; the arrays have one entry an image."""
+    """One outer iteration (Algorithm 1), as an observer sees it; arrays have one entry an image."""
 
     outer: int
     stage: str  # which stage of align made it
@@ -64,15 +73,22 @@ class OuterRecord:
 
 
 Record = InnerRecord | OuterRecord
-# An observer sees every record and returns True to stop the run at once.
+# An observer sees the record of every iteration and returns True to stop the run at once. One that
+# has a method ``begin_stage(name, stages)`` is also told when a stage of align begins, and which
+# stages there are.
 Observer = Callable[[Record], bool | None]
 
 
 @dataclass(frozen=True)
 class Trace:
-    """Columns of numbers, one row an iteration: ``trace.inner["objective"]``, ``trace.outer["transforms"]``."""
+    """Columns of numbers, one row an iteration.
 
+    For example ``trace.inner["objective"]`` or ``trace.outer["transforms"]``.
+    """
+
+    # Columns named as the fields of InnerRecord.
     inner: Mapping[str, npt.NDArray[Any]] = field(default_factory=dict)
+    # Columns named as the fields of OuterRecord.
     outer: Mapping[str, npt.NDArray[Any]] = field(default_factory=dict)
     stages: Mapping[str, npt.NDArray[Any]] = field(
         default_factory=dict
@@ -103,11 +119,12 @@ def _plain(value: object) -> object:
     return value.name if isinstance(value, Status) else value
 
 
-def announce(status: Status, what: str, strict: bool) -> None:
-    """Warn once about a run that did not converge, or raise when the caller asked for ``strict``."""
-    if status.good or (status is Status.STOPPED and not strict):
+def announce(status: Status, what: str, strict: bool, stacklevel: int = 3) -> None:
+    """Warn once about a run that did not converge, or raise where the caller asked for that."""
+    # Only schedules that do not wait for the optimum stall: that is what was asked for.
+    if status.good or status is Status.STALLED or (status is Status.STOPPED and not strict):
         return
     message = f"{what}: {status.value}"
     if strict:
         raise ConvergenceError(message)
-    warnings.warn(message, ConvergenceWarning, stacklevel=3)
+    warnings.warn(message, ConvergenceWarning, stacklevel=stacklevel)

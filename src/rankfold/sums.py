@@ -8,6 +8,10 @@ The sums may be reassociated (``FREE``), which lets the compiler vectorise them,
 write nothing. In a loop that also writes, the compiler would check whether the arrays overlap and
 sum in another order where they might; that depends on where they happen to lie in memory, and the
 last bits would depend on it too. ``combine`` writes, so it may not be reassociated.
+
+They are always compiled into their callers (``forceinline``). Otherwise there would be two machine
+codes of each, one of its own and one inside a caller, which sum in different orders, and which one
+runs would depend on whether a process compiles or finds its kernels in the cache.
 """
 
 from __future__ import annotations
@@ -35,7 +39,7 @@ def dot(one: Array, other: Array) -> float:
     return total
 
 
-@njit(cache=True, nogil=True, fastmath=FREE)
+@njit(cache=True, nogil=True, fastmath=FREE, forceinline=True)
 def dot_piece(one: Array, other: Array) -> Any:
     """Return Σ u v of two pieces (k,)."""
     total = one.dtype.type(0)
@@ -44,7 +48,7 @@ def dot_piece(one: Array, other: Array) -> Any:
     return total
 
 
-@njit(cache=True, nogil=True, fastmath=FREE)
+@njit(cache=True, nogil=True, fastmath=FREE, forceinline=True)
 def sum_absolute(values: Array) -> Any:
     """Return Σ |v| of a piece (k,)."""
     total = values.dtype.type(0)
@@ -53,7 +57,7 @@ def sum_absolute(values: Array) -> Any:
     return total
 
 
-@njit(cache=True, nogil=True, fastmath=FREE)
+@njit(cache=True, nogil=True, fastmath=FREE, forceinline=True)
 def sum_weighted(values: Array, weights: Array) -> Any:
     """Return Σ w |v| of two pieces (k,)."""
     total = values.dtype.type(0)
@@ -62,7 +66,7 @@ def sum_weighted(values: Array, weights: Array) -> Any:
     return total
 
 
-@njit(cache=True, nogil=True, fastmath=FREE)
+@njit(cache=True, nogil=True, fastmath=FREE, forceinline=True)
 def sum_primal(v: Array, a: Array, e: Array) -> Any:
     """Return ‖V - A - E‖², the squared primal residual of three pieces (k,); f of Eq. 2."""
     total = v.dtype.type(0)
@@ -72,7 +76,7 @@ def sum_primal(v: Array, a: Array, e: Array) -> Any:
     return total
 
 
-@njit(cache=True, nogil=True, fastmath=FREE)
+@njit(cache=True, nogil=True, fastmath=FREE, forceinline=True)
 def sum_dual(y: Array, x: Array, a: Array, mu: float) -> Any:
     """Return ‖Y - μ (X - A)‖² of three pieces (k,), with μ in the precision of the data."""
     total = y.dtype.type(0)
@@ -82,7 +86,7 @@ def sum_dual(y: Array, x: Array, a: Array, mu: float) -> Any:
     return total
 
 
-@njit(cache=True, nogil=True, fastmath=FREE)
+@njit(cache=True, nogil=True, fastmath=FREE, forceinline=True)
 def dot_four(a: Array, b: Array, c: Array, d: Array, y: Array) -> Any:
     """Return four dot products with the same piece y (k,), which is loaded only once."""
     zero = y.dtype.type(0)

@@ -14,6 +14,7 @@ from browser.waiting import decode, open_page, settle, start, until
 from rankfold import runs, storage
 from rankfold.datasets import rendered_heads
 from rankfold.report import write_report
+from rankfold.report.figures import PLOTS
 
 CHROMIUM = (
     shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
@@ -140,7 +141,7 @@ def test_numbers_first_nothing_wider_than_the_screen_names_escaped(opened, page)
     assert width[0] <= width[1]
     assert HOSTILE in names(opened)
     assert "rankfold align '<x>'" in one(opened, "#command").text
-    assert len(opened.find_elements("css selector", ".plots svg")) == 4
+    assert len(opened.find_elements("css selector", ".plots svg")) == len(PLOTS)
 
 
 def test_worst_first_and_sorting(opened, page):

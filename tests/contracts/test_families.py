@@ -44,7 +44,8 @@ def test_coordinate_jacobian_agrees_with_central_differences(family):
             ahead, behind = (
                 map_points(family.matrix(parameters + s), points) for s in (step, -step)
             )
-            # a parameter of size 1e-3 (perspective) is differenced over 1e-6: third order terms reach 1e-6 relative
+            # A parameter of size 1e-3 (perspective) is differenced over 1e-6: third order terms
+            # reach 1e-6 relative.
             np.testing.assert_allclose(
                 jacobian[:, :, k], (ahead - behind) / (2 * step[k]), rtol=1e-4, atol=1e-5
             )
@@ -124,7 +125,6 @@ def test_a_reflection_is_never_fitted():
 
 
 def test_an_unknown_family_is_refused_with_the_names():
-    with pytest.raises(
-        InputError, match="unknown family 'projective'; choose one of translation, euclidean"
-    ):
+    names = ", ".join(FAMILIES)
+    with pytest.raises(InputError, match=f"unknown family 'projective'; choose one of {names}"):
         get_family("projective")

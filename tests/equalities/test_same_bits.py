@@ -1,16 +1,14 @@
 """Things that must be equal to the last bit."""
 
-import importlib
-
 import numpy as np
 import pytest
 
 import rankfold as rf
-from rankfold import executors
-from rankfold.admm import Problem, slabs, solve
+from rankfold.admm import Clone, Problem, Settings, layout, solve
 from rankfold.datasets import low_rank_plus_sparse
-from rankfold.executors import Serial, Threads, executor_for
 from rankfold.families import FAMILIES
+from rankfold.manifold import PROJECTORS, get_projector
+from rankfold.scale import Serial, Threads, executor_for, executors
 from rankfold.warp import linearise, prepare
 from rankfold.warp.linearisation import Motion
 
@@ -32,9 +30,8 @@ def test_rasl_without_transforms_is_robust_pca(shape):
     lam = 1 / np.sqrt(max(shape))
     rpca = solve(Problem(data, lam))
     none = solve(Problem(data, lam, basis=np.zeros((shape[0], 0, shape[1]))))
-    degenerate = solve(
-        Problem(data, lam, basis=np.zeros((shape[0], 4, shape[1])))
-    )  # no transform changes anything
+    # No transform changes anything.
+    degenerate = solve(Problem(data, lam, basis=np.zeros((shape[0], 4, shape[1]))))
     for other in (none, degenerate):
         assert_same_arrays(rpca, other, ["low_rank", "sparse", "dual", "singular_values"])
         assert rpca.records == other.records
@@ -46,7 +43,7 @@ def test_aligning_with_fixed_transforms_is_decomposing_the_warped_pictures(heads
     rows = fixed.aligned.reshape(len(fixed.names), -1)
     norms = np.linalg.norm(rows, axis=1)[:, None]
     plain = rf.decompose(rows / norms, tol=1e-6)
-    # the rows go through the caller's units and back, which costs the last bit
+    # The rows go through the caller's units and back, which costs the last bit.
     np.testing.assert_allclose(
         plain.low_rank * norms, fixed.low_rank.reshape(rows.shape), atol=1e-9
     )
@@ -54,22 +51,38 @@ def test_aligning_with_fixed_transforms_is_decomposing_the_warped_pictures(heads
 
 
 @pytest.mark.parametrize("moving", [False, True])
-@pytest.mark.parametrize("whole", [slabs.WHOLE_VALUES, 0])
+@pytest.mark.parametrize("whole", [layout.WHOLE_VALUES, 0])
 @pytest.mark.parametrize("shape", [(60, 5000), (2000, 150)])
 def test_the_number_of_threads_does_not_change_a_bit_of_the_solver(
     shape, whole, moving, monkeypatch
 ):
-    monkeypatch.setattr(slabs, "WHOLE_VALUES", whole)
+    monkeypatch.setattr(layout, "WHOLE_VALUES", whole)
     data = low_rank_plus_sparse(*shape, rank=4, corrupted=0.1, seed=1).data
-    basis = np.random.default_rng(0).standard_normal((shape[0], 2, shape[1])) if moving else None
-    problem = Problem(
-        data, 1 / np.sqrt(max(shape)), basis=None if basis is None else basis / np.sqrt(shape[1])
-    )
+    basis = None
+    if moving:
+        rng = np.random.default_rng(0)
+        basis = rng.standard_normal((shape[0], 2, shape[1])) / np.sqrt(shape[1])
+    problem = Problem(data, 1 / np.sqrt(max(shape)), basis=basis)
     one = solve(problem, executor=Serial())
     for jobs in (1, 2, 3):
         other = solve(problem, executor=Threads(jobs))
         assert_same_arrays(one, other, ["low_rank", "sparse", "dual", "singular_values"])
         assert one.records == other.records
+
+
+@pytest.mark.parametrize("projector", PROJECTORS)
+@pytest.mark.parametrize("whole", [layout.WHOLE_VALUES, 0])
+@pytest.mark.parametrize("shape", [(30, 1500), (400, 60)])
+def test_nor_one_of_the_solver_with_a_projector(shape, whole, projector, monkeypatch):
+    monkeypatch.setattr(layout, "SLAB_VALUES", 5000)
+    monkeypatch.setattr(layout, "WHOLE_VALUES", whole)
+    data = low_rank_plus_sparse(*shape, rank=4, corrupted=0.1, seed=1).data
+    problem = Problem(data, 1 / np.sqrt(max(shape)))
+    settings = Settings(max_iter=12, clone=Clone(get_projector(projector), start=2.0))
+    one = solve(problem, settings, Serial())
+    with Threads(3) as threads:
+        other = solve(problem, settings, threads)
+    assert_same_arrays(one, other, ["low_rank", "sparse", "dual", "singular_values"])
 
 
 @pytest.mark.usefixtures("everything_is_shared_out")
@@ -100,12 +113,12 @@ def test_the_number_of_threads_does_not_change_a_bit_of_an_alignment(heads, dtyp
 
 
 @pytest.mark.usefixtures("everything_is_shared_out")
-@pytest.mark.parametrize("large", [0, np.inf])
-def test_nor_one_of_meadmm_with_features_in_single_or_double_precision(heads, large, monkeypatch):
-    monkeypatch.setattr(importlib.import_module("rankfold.align.stages"), "LARGE", large)
-    one, two = (
-        rf.align(heads.images, frame=heads.frame, init=heads.start, n_jobs=jobs) for jobs in (1, 2)
-    )
+@pytest.mark.parametrize("large", [0, 10**9])
+def test_nor_one_of_meadmm_with_features_in_single_or_double_precision(heads, large):
+    settings = rf.AlignSettings().changed({"features.single_above": large})
+    words = {"frame": heads.frame, "init": heads.start, "settings": settings}
+    one = rf.align(heads.images, **words, n_jobs=1)
+    two = rf.align(heads.images, **words, n_jobs=2)
     assert_same_arrays(
         one, two, ["transforms", "aligned", "low_rank", "sparse", "scores", "rescued"]
     )

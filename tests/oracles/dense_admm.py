@@ -1,4 +1,4 @@
-"""Algorithm 2 without slabs, kernels, Gram matrices or anything clever: full SVDs and whole matrices."""
+"""Algorithm 2 without slabs, kernels or Gram matrices: full SVDs and whole matrices."""
 
 import numpy as np
 
@@ -16,7 +16,7 @@ def solve(
     start=28,
     period=3,
 ):
-    """``project`` turns (A, E, V_m) into Φ, as MeADMM does every ``period`` iterations once μ ≥ ``start`` μ_0."""
+    """``project`` turns (A, E, V_m) into Φ, every ``period`` iterations once μ ≥ ``start`` μ_0."""
     W = np.ones_like(D) if weights is None else weights
     n = len(D)
     Q = np.zeros((n, 0, D.shape[1])) if Q is None else Q

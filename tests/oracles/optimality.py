@@ -1,10 +1,10 @@
-"""How far a point is from solving min ‖A‖_* + λ ‖Ω∘E‖_1 s.t. D + Jδ = A + E, by the subgradients of both norms."""
+"""How far a point is from solving min ‖A‖_* + λ ‖Ω∘E‖_1 s.t. D + Qδ = A + E: by subgradients."""
 
 import numpy as np
 
 
 def violation(A, E, Y, lam, weights=None, Q=None):
-    """Largest violation over all conditions on the multiplier Y, each relative to the size it should have."""
+    """Largest violation of the conditions on the multiplier Y, relative to what it should be."""
     W = np.ones_like(A) if weights is None else weights
     U, s, Vt = np.linalg.svd(A, full_matrices=False)
     r = int((s > 1e-9 * s[0]).sum())

@@ -1,8 +1,9 @@
 """The discretisation of the published RASL code, for comparison only.
 
-Written from its description: Gaussian pre-blur, Keys' cubic convolution (a = -1/2), zero outside the source, gradients
-by a Sobel filter of the blurred source interpolated in the same way, and the normalisation differentiated *before*
-the chain rule, which is wrong for all families but translations and which the published figures contain.
+Written from its description: Gaussian pre-blur, Keys' cubic convolution (a = -1/2), zero outside
+the source, gradients by a Sobel filter of the blurred source interpolated in the same way, and the
+normalisation differentiated *before* the chain rule, which is wrong for all families but
+translations and which the published figures contain.
 """
 
 from __future__ import annotations
@@ -66,7 +67,7 @@ def linearise(sources, motion, executor):
 
 
 def keys(planes, points):
-    """Cubic convolution of ``planes`` of one size at (x, y) points, with zeros beyond their edge."""
+    """Cubic convolution of ``planes`` of one size at (x, y) points, zeros beyond their edge."""
     padded = np.stack([np.pad(plane, 3) for plane in planes])
     _, height, width = padded.shape
     x, y = points.T + 3

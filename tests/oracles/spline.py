@@ -16,7 +16,7 @@ def cubic_slope(t):
 
 
 def values_and_gradient(image, points):
-    """Values (k,) and gradient (k, 2) of the interpolating spline of ``image`` at (x, y) points well inside it."""
+    """Values (k,) and gradient (k, 2) of the interpolating spline at (x, y) points well inside."""
     coefficients = ndimage.spline_filter(image, order=3, mode="mirror")
     h, w = image.shape
     x, y = points[:, 0:1], points[:, 1:2]

@@ -1,4 +1,4 @@
-"""The commands of docs/formats.md on real pictures, each back into the kind of file it came from."""
+"""The commands of docs/formats.md on real pictures, each back into its own kind of file."""
 
 import json
 import re

@@ -5,10 +5,9 @@ import pytest
 
 import rankfold as rf
 from oracles.optimality import violation
-from rankfold.admm import Problem, Settings, solve
-from rankfold.admm.problem import scheduled
+from rankfold.admm import SCHEDULES, Problem, Settings, solve
 from rankfold.datasets import low_rank_plus_sparse
-from rankfold.executors import executor_for
+from rankfold.scale import executor_for
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -19,10 +18,11 @@ def test_low_rank_and_sparse_parts_are_found_exactly(seed):
     assert np.linalg.norm(result.low_rank - truth.low_rank) < 1e-5 * np.linalg.norm(truth.low_rank)
     assert result.rank == 20
     np.testing.assert_array_equal(result.sparse != 0, truth.sparse != 0)
-    # the multiplier is not part of the public result: ask the solver itself, with the same settings
+    # The multiplier is not part of the public result: ask the solver itself.
     problem = Problem(truth.data, result.sparsity)
+    settings = Settings(tol=1e-7, penalty=SCHEDULES["balanced"].penalty)
     with executor_for(None, 2) as executor:
-        point = solve(problem, scheduled(Settings(tol=1e-7), "balanced"), executor)
+        point = solve(problem, settings, executor)
     np.testing.assert_array_equal(point.low_rank, result.low_rank)
     assert violation(point.low_rank, point.sparse, point.dual, problem.sparsity) < 1e-4
 

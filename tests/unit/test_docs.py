@@ -6,10 +6,25 @@ import re
 import subprocess
 import sys
 
+import griffe
 import pytest
 
 from pages import PAGES, ROOT, is_of_the_lab, run_code
 from rankfold.cli import app
+
+API = ROOT / "docs" / "api"
+# What is public: the names in ``__all__`` of these modules.
+PUBLIC = [
+    "rankfold",
+    "rankfold.align",
+    "rankfold.admm",
+    "rankfold.manifold",
+    "rankfold.metrics",
+    "rankfold.datasets",
+    "rankfold.io",
+    "rankfold.runs",
+    "rankfold.report",
+]
 
 
 def page_name(page):
@@ -26,7 +41,7 @@ def test_code_runs(page, tmp_path, monkeypatch):
 @pytest.mark.parametrize("page", PAGES, ids=page_name)
 def test_links_and_named_files_exist(page):
     text = page.read_text(encoding="utf-8")
-    for target in re.findall(r"\]\(([^)#:]+)\)", text):
+    for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", text):
         assert (page.parent / target).exists(), target
     for target in re.findall(r"`((?:src|tests|docs|lab)/[\w/.]+\.\w+)`", text):
         assert (ROOT / target).exists(), target
@@ -41,27 +56,54 @@ def test_docstring_examples(name):
     assert outcome.failed == 0
 
 
-def test_the_site_builds_without_a_warning(tmp_path):
-    words = [
-        sys.executable,
-        "-m",
-        "mkdocs",
-        "build",
-        "--strict",
-        "--quiet",
-        "--site-dir",
-        str(tmp_path / "site"),
-    ]
-    outcome = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False)
-    assert outcome.returncode == 0, outcome.stderr
-    pages = {
-        p.relative_to(ROOT / "docs").with_suffix("").as_posix()
-        for p in (ROOT / "docs").rglob("*.md")
-    }
-    assert all(
-        (tmp_path / "site" / ("" if page == "index" else page) / "index.html").is_file()
-        for page in pages
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    """The folder of the built site; a warning is an error."""
+    folder = tmp_path_factory.mktemp("docs") / "site"
+    words = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet"]
+    outcome = subprocess.run(
+        [*words, "--site-dir", str(folder)], cwd=ROOT, capture_output=True, text=True, check=False
     )
+    assert outcome.returncode == 0, outcome.stderr
+    return folder
+
+
+def test_every_page_is_on_the_site(site):
+    for page in (ROOT / "docs").rglob("*.md"):
+        place = site / page.relative_to(ROOT / "docs").with_suffix("")
+        folder = place.parent if page.name == "index.md" else place
+        assert (folder / "index.html").is_file(), page
+
+
+def test_the_reference_lists_the_public_modules():
+    text = (API / "index.md").read_text(encoding="utf-8")
+    assert re.findall(r"^\| \[`([\w.]+)`\]", text, re.MULTILINE) == PUBLIC
+
+
+@pytest.mark.parametrize("module", PUBLIC)
+def test_public_names_have_docstrings(module):
+    names = importlib.import_module(module).__all__
+    assert len(set(names)) == len(names)
+    known = griffe.load(module, search_paths=[ROOT / "src"], resolve_aliases=True)
+    # Estimators are imported when they are asked for, which a reader of the source cannot see.
+    late = griffe.load("rankfold.estimators", search_paths=[ROOT / "src"])
+    for name in names:
+        described = known.members.get(name) or late[name]
+        assert described.docstring is not None, name
+        assert described.docstring.value.strip(), name
+
+
+@pytest.mark.parametrize("module", PUBLIC)
+def test_the_reference_has_every_public_name(module, site):
+    page = module.removeprefix("rankfold.")
+    text = (API / f"{page}.md").read_text(encoding="utf-8")
+    drawn = (site / "api" / page / "index.html").read_text(encoding="utf-8")
+    for name in importlib.import_module(module).__all__:
+        described = re.search(rf"^::: rankfold[\w.]*\.{name}$", text, re.MULTILINE)
+        linked = f"[`{name}`](" in text
+        assert described or linked, name
+        if described:
+            assert f'id="{described[0].removeprefix("::: ")}"' in drawn, name
 
 
 def test_names_in_the_symbol_table_exist():
@@ -73,4 +115,5 @@ def test_names_in_the_symbol_table_exist():
     assert len(rows) > 15
     sources = "\n".join(p.read_text(encoding="utf-8") for p in (ROOT / "src").rglob("*.py"))
     for name in rows:
-        assert re.search(rf"\b{name.split('.')[-1]}\b", sources), name
+        for word in name.split("."):
+            assert re.search(rf"\b{word}\b", sources), name

@@ -1,5 +1,10 @@
+"""The scikit-learn face: parameters, fitting, explaining new samples, names of features."""
+
+import inspect
+
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import rankfold as rf
@@ -17,7 +22,8 @@ def test_new_rows_are_explained_in_spite_of_gross_errors_and_holes():
     model = rf.RobustPCA().fit(truth.data[:80])
     assert model.components_.shape == (4, 200)
     np.testing.assert_allclose(model.components_ @ model.components_.T, np.eye(4), atol=1e-10)
-    new, clean = truth.data[80:].copy(), truth.low_rank[80:]
+    new = truth.data[80:].copy()
+    clean = truth.low_rank[80:]
     new[np.random.default_rng(0).random(new.shape) < 0.1] = np.nan
     explained = model.explain(new)
     assert np.linalg.norm(explained.low_rank - clean) < 1e-3 * np.linalg.norm(clean)
@@ -33,7 +39,8 @@ def test_new_rows_are_explained_in_spite_of_gross_errors_and_holes():
 @pytest.mark.parametrize("kind", [rf.RASL, rf.MeADMM])
 def test_new_pictures_are_placed_and_explained(kind):
     batch = rendered_heads(36, occluded=0.2, seed=4)
-    old, new = slice(0, 24), slice(24, 36)
+    old = slice(0, 24)
+    new = slice(24, 36)
     model = kind(frame=(45, 42), init=batch.start[old]).fit(batch.images[old])
     explained = model.explain(batch.images[new], init=batch.start[new])
     fitted = model.alignment_
@@ -53,15 +60,135 @@ def test_new_pictures_are_placed_and_explained(kind):
         batch.images[new], method="rpca", frame=(45, 42), init=explained.transforms
     ).aligned
     assert error < 0.2
-    # the same pictures, but for a blur against aliasing that follows the start
+    # The same pictures, but for a blur against aliasing that follows the start.
     np.testing.assert_allclose(explained.low_rank + explained.sparse, dirty, atol=0.01)
+    # Every new picture says whether it found its place.
+    assert explained.scores.shape == (12,)
+    assert ((explained.scores > 0.9) <= (after > 1)).all()
 
 
 def test_estimators_are_imported_only_when_asked_for():
     import subprocess
     import sys
 
-    code = "import sys, rankfold; assert not {'sklearn', 'numba'} & set(sys.modules); rankfold.RobustPCA"
+    code = (
+        "import sys, rankfold; assert not {'sklearn', 'numba'} & set(sys.modules); "
+        "rankfold.RobustPCA"
+    )
     subprocess.run([sys.executable, "-c", code], check=True)
     with pytest.raises(AttributeError, match="no attribute 'Nonsense'"):
         rf.Nonsense  # noqa: B018
+
+
+class TestParameters:
+    # What does not change a result, and what goes to fit because it belongs to the pictures.
+    ELSEWHERE = frozenset({"images", "method", "masks", "n_jobs", "executor", "observe", "strict"})
+
+    @pytest.mark.parametrize("kind", [rf.RASL, rf.MeADMM])
+    def test_they_are_all_keywords_of_align_that_change_a_result_with_its_defaults(self, kind):
+        known = inspect.signature(rf.align).parameters
+        mine = inspect.signature(kind).parameters
+        assert set(mine) == (set(known) - self.ELSEWHERE) | {"n_jobs"}
+        for name, parameter in mine.items():
+            assert parameter.default is known[name].default or (
+                parameter.default == known[name].default
+            )
+        assert "masks" in inspect.signature(kind.fit).parameters
+        explained = " ".join(rf.RASL.__doc__.split())
+        assert all(name in explained for name in mine)
+
+    def test_those_of_robust_pca_are_keywords_of_decompose(self):
+        known = inspect.signature(rf.decompose).parameters
+        for name, parameter in inspect.signature(rf.RobustPCA).parameters.items():
+            assert parameter.default == known[name].default
+
+    @pytest.mark.parametrize("kind", [rf.RASL, rf.MeADMM, rf.RobustPCA])
+    def test_they_are_kept_as_they_are_and_cloned(self, kind):
+        model = kind(sparsity_weight=0.7, schedule="published")
+        assert model.get_params()["sparsity_weight"] == 0.7
+        assert clone(model).get_params() == model.get_params()
+        assert kind().set_params(schedule="published").schedule == "published"
+
+    def test_a_bad_one_is_refused_by_fit_and_not_before(self, heads):
+        model = rf.MeADMM(schedule="quick", frame=heads.frame)
+        with pytest.raises(rf.InputError, match="schedule='quick' has no effect"):
+            model.fit(heads.images)
+
+
+@pytest.fixture(scope="module")
+def fitted(heads):
+    """A model of pictures, and the coefficients that ``fit_transform`` gave."""
+    model = rf.RASL(frame=heads.frame, init=heads.start)
+    return model, model.fit_transform(heads.images)
+
+
+class TestPictures:
+    def test_fitting_is_aligning(self, fitted, heads, aligned):
+        model, _ = fitted
+        np.testing.assert_array_equal(model.alignment_.transforms, aligned.transforms)
+        np.testing.assert_array_equal(model.alignment_.low_rank, aligned.low_rank)
+        assert model.alignment_.method == "rasl"
+        assert len(model.components_) == aligned.rank
+
+    def test_fit_transform_gives_coefficients_that_explain_the_aligned_pictures(
+        self, fitted, aligned
+    ):
+        model, coefficients = fitted
+        assert coefficients.shape == (8, aligned.rank)
+        rebuilt = model.inverse_transform(coefficients)
+        assert rebuilt.shape == aligned.low_rank.shape
+        # Pictures come back with unit norm.
+        norms = np.sqrt(np.nansum(aligned.aligned**2, axis=(1, 2)))
+        rest = rebuilt * norms[:, None, None] - aligned.aligned
+        # The low-rank part is in the same basis, but the nuclear norm makes it smaller.
+        smaller = aligned.low_rank - aligned.aligned
+        for k in range(8):
+            seen = aligned.valid[k]
+            assert np.linalg.norm(rest[k][seen]) < np.linalg.norm(smaller[k][seen])
+
+    def test_the_coefficients_have_names(self, fitted):
+        model, coefficients = fitted
+        names = model.get_feature_names_out()
+        assert list(names) == [f"rasl{k}" for k in range(coefficients.shape[1])]
+
+    def test_one_new_picture_is_enough(self, fitted, heads):
+        model, _ = fitted
+        explained = model.explain([heads.images[3]], init=heads.start[3:4])
+        assert explained.transforms.shape == (1, 3, 3)
+        assert explained.scores[0] < 0.9
+        assert explained.low_rank.shape == (1, 45, 42)
+
+    def test_a_picture_of_something_else_scores_high(self, fitted, heads):
+        model, _ = fitted
+        noise = np.random.default_rng(0).random(heads.images[0].shape)
+        explained = model.explain([noise], init=heads.start[:1])
+        assert explained.scores[0] > 0.9
+
+    def test_colour_comes_back_in_colour(self, heads):
+        tint = np.array([1.0, 0.8, 0.6])
+        colour = [image[:, :, None] * tint for image in heads.images]
+        model = rf.RASL(frame=heads.frame, init=heads.start, outer_tol=0.5)
+        coefficients = model.fit_transform(colour)
+        assert model.inverse_transform(coefficients).shape == (8, 45, 42, 3)
+        assert model.explain(colour[:2], init=heads.start[:2]).sparse.shape == (2, 45, 42, 3)
+
+    def test_masks_go_to_fit(self, heads):
+        masks = [np.ones(image.shape, bool) for image in heads.images]
+        masks[0][20:50, 20:50] = False
+        options = {"frame": heads.frame, "init": heads.start, "outer_tol": 0.5}
+        model = rf.RASL(**options).fit(heads.images, masks=masks)
+        same = rf.align(heads.images, method="rasl", masks=masks, **options)
+        np.testing.assert_array_equal(model.alignment_.valid, same.valid)
+        assert not model.alignment_.valid[0].all()
+
+
+def test_the_scores_of_rows_say_how_badly_they_fit():
+    truth = low_rank_plus_sparse(60, 80, 3, 0.05, 0)
+    model = rf.RobustPCA().fit(truth.data[:50])
+    good = model.explain(truth.low_rank[50:])
+    bad = model.explain(np.random.default_rng(0).standard_normal((4, 80)))
+    assert good.scores.shape == (10,)
+    assert (good.scores < 0.1).all()
+    assert (bad.scores > 0.5).all()
+    assert good.transforms is None
+    assert list(model.get_feature_names_out()) == ["robustpca0", "robustpca1", "robustpca2"]

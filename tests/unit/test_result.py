@@ -1,5 +1,10 @@
+"""Results: save, load, apply, export; and folders that an earlier version wrote."""
+
 import csv
 import json
+import shutil
+from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -8,12 +13,15 @@ import rankfold as rf
 from rankfold import result as result_module
 from rankfold.families import map_points
 
+# Written by version 0.1.
+DATA = Path(__file__).parents[1] / "data"
+
 
 def assert_equal(one, two):
     for name in one.__dataclass_fields__:
         mine, theirs = getattr(one, name), getattr(two, name)
         if isinstance(mine, rf.Trace):
-            for part in ("inner", "outer"):
+            for part in ("inner", "outer", "stages"):
                 assert getattr(mine, part).keys() == getattr(theirs, part).keys()
                 for column, values in getattr(mine, part).items():
                     np.testing.assert_array_equal(values, getattr(theirs, part)[column])
@@ -67,7 +75,7 @@ def test_apply_at_other_resolutions_lands_on_the_same_spot():
     )
     for source_scale in (1, 2, 3):
         size = 40 * source_scale
-        # value = x coordinate in units of the original picture's pixels
+        # The value is the x coordinate in units of the original picture's pixels.
         ramp = np.tile((np.arange(size) + 0.5) / source_scale - 0.5, (size, 1))
         for scale in (1, 2):
             out = result.apply([ramp] * 3, scale=scale)
@@ -77,9 +85,8 @@ def test_apply_at_other_resolutions_lands_on_the_same_spot():
             expected = map_points(result.transforms[0], fine)[:, 0].reshape(20 * scale, 24 * scale)
             seen = ~np.isnan(out[0])
             assert seen.mean() > 0.9
-            inner = (
-                seen & (expected > 4) & (expected < 35)
-            )  # the mirrored spline flattens a ramp at its ends
+            # The mirrored spline flattens a ramp at its ends.
+            inner = seen & (expected > 4) & (expected < 35)
             np.testing.assert_allclose(out[0][inner], expected[inner], atol=0.01)
 
 
@@ -130,5 +137,122 @@ def test_scikit_image_warps_to_the_same_place(aligned, heads):
         )
     warped = transform.warp(heads.images[0], objects[0], output_shape=aligned.frame.shape, order=3)
     seen = aligned.valid[0]
-    # not the same interpolation and no pre-blur: the same picture to a few percent
+    # Not the same interpolation and no pre-blur: the same picture to a few percent.
     assert np.corrcoef(warped[seen], aligned.aligned[0][seen])[0, 1] > 0.99
+
+
+class TestOverwriting:
+    def test_a_folder_is_not_replaced_by_accident(self, aligned, tmp_path):
+        aligned.save(tmp_path / "run")
+        with pytest.raises(rf.InputError, match=r"run exists already; choose another name, or"):
+            aligned.save(tmp_path / "run")
+        assert_equal(aligned, rf.load(tmp_path / "run"))
+
+    def test_it_is_replaced_where_that_is_asked_for(self, aligned, tmp_path):
+        parts = rf.decompose(np.random.default_rng(0).random((8, 30)))
+        aligned.save(tmp_path / "run")
+        parts.save(tmp_path / "run", overwrite=True)
+        assert_equal(parts, rf.load(tmp_path / "run"))
+        assert [path.name for path in tmp_path.iterdir()] == ["run"]
+
+
+class TestOlderFolders:
+    def test_an_alignment_of_version_0_1(self):
+        result = rf.load(DATA / "alignment-0.1")
+        assert isinstance(result, rf.Alignment)
+        assert result.method == "meadmm"
+        assert result.frame.shape == (16, 15)
+        assert result.names == tuple(f"image {k}" for k in range(5))
+        assert result.status is rf.Status.CONVERGED
+        assert list(result.trace.stages) == ["features", "rescue", "pixels"]
+        np.testing.assert_allclose(
+            (result.low_rank + result.sparse)[result.valid],
+            result.aligned[result.valid],
+            atol=1e-4,
+        )
+        # What was added later has its default.
+        assert result.version == "0.1.0"
+        assert result.options == {}
+        assert result.settings == {}
+
+    def test_a_decomposition_of_version_0_1(self):
+        parts = rf.load(DATA / "decomposition-0.1")
+        assert isinstance(parts, rf.Decomposition)
+        assert parts.low_rank.shape == (6, 20)
+        assert parts.rank == 1
+        assert parts.version == "0.1.0"
+
+    def test_a_run_of_version_0_1(self):
+        result = rf.load(DATA / "run-0.1")
+        assert isinstance(result, rf.Alignment)
+        assert result.names[0] == "000.png"
+        assert result.options == {}
+
+    @pytest.mark.parametrize("name", ["alignment-0.1", "decomposition-0.1", "run-0.1"])
+    def test_what_was_loaded_can_be_saved_again(self, name, tmp_path):
+        result = rf.load(DATA / name)
+        result.save(tmp_path / "again")
+        assert_equal(result, rf.load(tmp_path / "again"))
+
+
+class TestNewerFolders:
+    @pytest.mark.parametrize("name", ["alignment-0.1", "decomposition-0.1"])
+    def test_a_field_that_is_not_known_is_left_out(self, name, tmp_path):
+        folder = tmp_path / "later"
+        shutil.copytree(DATA / name, folder)
+        facts = json.loads((folder / "result.json").read_text())
+        (folder / "result.json").write_text(json.dumps({**facts, "flavour": "salty"}))
+        with np.load(folder / "arrays.npz") as stored:
+            arrays = {key: stored[key] for key in stored.files}
+        np.savez(folder / "arrays.npz", **arrays, colours=np.zeros(3))
+        loaded = rf.load(folder)
+        assert_equal(rf.load(DATA / name), loaded)
+        assert not hasattr(loaded, "flavour")
+
+    def test_a_part_of_the_trace_that_is_not_known_is_left_out(self, tmp_path):
+        folder = tmp_path / "later"
+        shutil.copytree(DATA / "alignment-0.1", folder)
+        with np.load(folder / "arrays.npz") as stored:
+            arrays = {key: stored[key] for key in stored.files}
+        arrays["trace.bands.seconds"] = np.zeros(3)
+        np.savez(folder / "arrays.npz", **arrays)
+        assert_equal(rf.load(DATA / "alignment-0.1"), rf.load(folder))
+
+    def test_one_that_lacks_a_part_is_refused(self, tmp_path):
+        folder = tmp_path / "broken"
+        shutil.copytree(DATA / "alignment-0.1", folder)
+        facts = json.loads((folder / "result.json").read_text())
+        del facts["stop_rule"]
+        (folder / "result.json").write_text(json.dumps(facts))
+        with pytest.raises(rf.FormatError, match=r"lacks a part of its result .*compute it again"):
+            rf.load(folder)
+
+
+class TestRepr:
+    def test_an_alignment_has_at_most_five_lines(self, aligned):
+        lines = repr(aligned).splitlines()
+        assert len(lines) <= 5
+        assert max(len(line) for line in lines) <= 120
+        assert lines[0] == "<Alignment of 8 pictures by rasl, similarity>"
+        assert "frame 45x42" in lines[1]
+        assert "8 of 8 found their place; none failed" in lines[2]
+        assert lines[-1].strip() == aligned.status.value
+
+    def test_it_names_the_first_pictures_that_failed(self, aligned):
+        lost = replace(aligned, failed=np.arange(8) < 6)
+        assert len(repr(lost).splitlines()) <= 5
+        assert "2 of 8 found their place" in repr(lost)
+        named = "failed: image 0, image 1, image 2, image 3, ..."
+        assert named in repr(lost)
+
+    def test_a_decomposition_has_at_most_five_lines(self):
+        parts = rf.decompose(np.random.default_rng(0).random((8, 30)))
+        lines = repr(parts).splitlines()
+        assert len(lines) <= 5
+        assert lines[0] == "<Decomposition of 8 x 30 by rpca>"
+        assert f"rank {parts.rank}" in lines[1]
+
+
+def test_both_kinds_carry_the_version_that_made_them(aligned):
+    parts = rf.decompose(np.random.default_rng(0).random((8, 30)))
+    assert aligned.version == parts.version == rf.__version__

@@ -11,27 +11,27 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from rankfold.admm import Clone, Problem, Settings, Solution, solve
-from rankfold.admm.problem import default_sparsity
-from rankfold.align.loop import weights_of
+from rankfold.admm import Clone, Problem, Settings, Solution, default_sparsity, solve, weights_of
 from rankfold.datasets import low_rank_plus_sparse
-from rankfold.executors import Executor
 from rankfold.families import Floats, get_family
-from rankfold.manifold import Context, Projector, get_projector
+from rankfold.manifold import AnyProjector, Context, get_projector, project_rows
+from rankfold.scale import Executor
 from rankfold.stack import Bools, Frame, Stack
 from rankfold.status import Record
 from rankfold.warp.linearisation import Motion, linearise, warp_normalised
 from rankfold.warp.sampling import prepare
 
 __all__ = [
+    "AnyProjector",
     "Context",
     "Problem",
-    "Projector",
     "Solution",
     "default_projector",
+    "get_projector",
     "iterate",
     "linearised",
     "moving_problem",
+    "project_rows",
     "robust_pca",
     "warped",
 ]
@@ -103,7 +103,7 @@ def iterate(
     problem: Problem,
     iterations: int,
     executor: Executor,
-    projector: Projector | None = None,
+    projector: AnyProjector | None = None,
     observe: Callable[[Record], bool] | None = None,
 ) -> Solution:
     """Run the inner solver for a number of iterations: RASL, or with a projector MeADMM.
@@ -113,7 +113,7 @@ def iterate(
     problem : Problem
     iterations : int
     executor : Executor
-    projector : callable, optional
+    projector : Projector or Function, optional
     observe : callable, optional
         Called after every iteration.
     """
@@ -122,7 +122,7 @@ def iterate(
     return solve(problem, settings, executor, observe)
 
 
-def default_projector() -> Projector:
+def default_projector() -> AnyProjector:
     """Return the projector that ``method="meadmm"`` has by default."""
     return get_projector("regression")
 

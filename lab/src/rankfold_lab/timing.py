@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from rankfold.executors import Executor, executor_for
+from rankfold.scale import Executor, executor_for
 from rankfold_lab import inner
-from rankfold_lab.inner import Context, Problem, Projector
+from rankfold_lab.inner import AnyProjector, Context, Problem, get_projector, project_rows
 
 # Iterations of a timed run. On pictures RASL takes 50 to 57 to a tolerance of 1e-6 and MeADMM 64 to
 # 67; on the generated shapes RASL takes 18 and 40.
@@ -63,15 +63,17 @@ def time_both(problem: Problem, repeats: int = 7, n_jobs: int = 1, seconds: floa
 
     def remembering(context: Context) -> npt.NDArray[Any]:
         """Project, and keep Φ so that it can be handed out again."""
-        made.append(projector(context))
+        made.append(project_rows(projector, context))
         return made[-1]
 
     times: list[tuple[float, ...]] = []
     with executor_for(None, n_jobs) as executor:
         # The first run of each method compiles, and is not timed.
-        first = [inner.iterate(problem, ITERATIONS, executor, one) for one in (None, remembering)]
+        recorder = get_projector(remembering)
+        first = [inner.iterate(problem, ITERATIONS, executor, one) for one in (None, recorder)]
         again = cycle(made)
-        turns: tuple[Projector | None, ...] = (None, projector, lambda _: next(again))
+        replayer = get_projector(lambda _: next(again))
+        turns: tuple[AnyProjector | None, ...] = (None, projector, replayer)
         while len(times) < repeats or sum(map(sum, times)) < seconds:
             times.append(tuple(_seconds(problem, executor, one) for one in turns))
     rasl, meadmm, free = zip(*times, strict=True)
@@ -90,7 +92,7 @@ def paired(one: Sequence[float], other: Sequence[float]) -> float:
     return float(np.median(np.divide(one, other)))
 
 
-def _seconds(problem: Problem, executor: Executor, projector: Projector | None) -> float:
+def _seconds(problem: Problem, executor: Executor, projector: AnyProjector | None) -> float:
     """Return the seconds of one run."""
     began = time.perf_counter()
     inner.iterate(problem, ITERATIONS, executor, projector)

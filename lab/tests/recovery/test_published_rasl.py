@@ -9,9 +9,9 @@ import pytest
 
 import rankfold as rf
 from oracles import published_rasl
-from rankfold.admm import Settings
-from rankfold.align.loop import OuterSettings, iterate
-from rankfold.executors import executor_for
+from rankfold.align.loop import InnerLoop, OuterLoop, iterate
+from rankfold.align.settings import StepSettings
+from rankfold.scale import executor_for
 from rankfold_lab.readers import read_rasl
 from real_data import DATA, REFERENCE, needs
 
@@ -25,7 +25,13 @@ pytestmark = [
 SETS = ["Dummy_59_59", "Digits_3", "Al_Gore"]
 PAGE = Path(__file__).resolve().parents[3] / "docs" / "rasl.md"
 PRODUCT_TABLE = PAGE.read_text(encoding="utf-8").partition("## What the product")[2].splitlines()
-AS_PUBLISHED = OuterSettings(max_outer=100, outer_tol=0, trust=np.inf, halvings=None, gauge="none")
+AS_PUBLISHED = OuterLoop(
+    max_outer=100,
+    outer_tol=0,
+    gauge="none",
+    numbers=StepSettings(trust=np.inf, halvings=None),
+    linearise=published_rasl.linearise,
+)
 
 
 @cache
@@ -54,11 +60,9 @@ def test_the_published_discretisation_gives_the_published_objective_after_every_
         run = iterate(
             published_rasl.prepare(data.images, frame, start),
             published_rasl.motion(start, family),
-            lam,
-            Settings(),
+            InnerLoop(lam),
             AS_PUBLISHED,
             executor,
-            discretisation=published_rasl.linearise,
         )
     assert [o.inner_iterations for o in run.outer] == reference["inner_each"]
     assert run.outer[-1].rank == reference["rank"]

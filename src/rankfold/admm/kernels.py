@@ -1,7 +1,13 @@
-"""The elementwise work of an inner iteration, fused into two compiled passes.
+"""The elementwise work of an inner iteration, compiled; ``reference.py`` says the same in NumPy.
 
-A row is done in pieces that fit into the first-level cache, a piece in short loops that each write one or two arrays:
-then the compiler vectorises all of them. Sums are loops of their own.
+How to read it. X, A, E, Y, V, P = Φ and W = Ω are n x m, Q is n x p x m; they are written in
+place. Capital letters are arrays, small ones the piece of a row that is being done. A row is done
+in pieces that fit into the first-level cache, and a piece in short loops that each write one or two
+arrays, because then the compiler vectorises all of them. Sums are loops of their own
+(``rankfold.sums``).
+
+An array without values stands for one that is not there: W where all pixels are valid, P before
+there is a Φ, Q without transforms.
 """
 
 from __future__ import annotations
@@ -44,8 +50,8 @@ def soft_threshold(
 ) -> float:
     """E <- S_{wt}[R], Y <- R - E and ``products`` (n, p) <- QY for R = X + E - A; returns Σ w|E|.
 
-    An empty W means w = 1. If P = Φ is not empty, X holds (X + βΦ)/(1 + β) and is set back to X first. With a
-    ``relaxation`` a other than one, A is replaced in R by aA + (1 - a)(V_m - E), where V_m - E = X - Y/μ.
+    If there is a Φ, X holds (X + βΦ)/(1 + β) and is set back to X first. With a ``relaxation`` a
+    other than one, A is replaced in R by aA + (1 - a)(V_m - E), where V_m - E = X - Y/μ.
     """
     total = 0.0
     for i in range(len(X)):
@@ -69,13 +75,16 @@ def multiplier_step(
     merge: bool,
     norms: Floats,
 ) -> None:
-    """Update V_m = D + Jδ by the ``change`` of δ, Y, and the next X, given in Y what the threshold cut off.
+    """Update V_m = D + Qδ by the ``change`` of δ, then Y, then the next X.
 
-    With C the content of Y on entry, V_old - A - E + Y_old/μ = C, hence Y_old + μ Z = μ (C + J(δ - δ_old)).
-    If P = Φ is not empty, the next X becomes (X + βΦ)/(1 + β): the two squares of L_{μ,1} merged into one. Not so
-    without ``merge``: a new Φ is to come.
-    ``norms`` (3,) gets the squares of Z = V - A - E, of the dual residual Y - μ (X_old - A), which is how far the new
-    Y is from the subgradient that made A, and of Y.
+    On entry Y holds what the threshold cut off.
+
+    With C the content of Y on entry, V_old - A - E + Y_old/μ = C, hence the new multiplier is
+    Y_old + μ Z = μ (C + Q(δ - δ_old)). If there is a Φ, the next X becomes (X + βΦ)/(1 + β): the
+    two squares of L_{μ,1} (Eq. 4) merged into one. Not so without ``merge``: a new Φ is to come.
+
+    ``norms`` (3,) gets the squares of Z = V - A - E, of the dual residual Y - μ (X_old - A), which
+    is how far the new Y is from the subgradient that made A, and of Y.
     """
     turned = np.empty(PIECE, V.dtype)
     norms[:] = 0
@@ -85,10 +94,12 @@ def multiplier_step(
 
 @njit(cache=True, nogil=True)
 def merge_clone(X: Array, P: Array, beta: float) -> None:
-    """X becomes (X + βΦ)/(1 + β), with the bits that :func:`multiplier_step` would have given it."""
-    pull, share = X.dtype.type(beta), X.dtype.type(1 / (1 + beta))
+    """X becomes (X + βΦ)/(1 + β), with the bits that :func:`multiplier_step` would give it."""
+    pull = X.dtype.type(beta)
+    share = X.dtype.type(1 / (1 + beta))
     for i in range(len(X)):
-        x, phi = X[i], P[i]
+        x = X[i]
+        phi = P[i]
         for j in range(len(x)):
             x[j] = (x[j] + pull * phi[j]) * share
 
@@ -112,12 +123,13 @@ def sweep(
     change: Floats,
     norms: Floats,
 ) -> float:
-    """Thresholds and multipliers of whole rows, where the ``change`` of δ is known as soon as a row is thresholded."""
+    """Both passes over whole rows: ``change`` is known as soon as a row is thresholded."""
     turned = np.empty(PIECE, V.dtype)
     total = 0.0
     norms[:] = 0
     for i in range(len(X)):
         total += threshold_row(i, X, A, E, Y, W, P, Q, threshold, beta, relaxation, mu, change)
+        # δ changes by -Q'(D + Qδ - A - E + Y/μ).
         for k in range(Q.shape[1]):
             change[i, k] = -change[i, k]
         multiplier_row(i, V, Q, A, E, Y, X, P, change, mu, mu_next, beta, merge, turned, norms)
@@ -142,31 +154,43 @@ def threshold_row(
 ) -> float:
     """One row of :func:`soft_threshold`."""
     m = X.shape[1]
-    t, pull = X.dtype.type(threshold), X.dtype.type(beta)
-    stay, down = X.dtype.type(1 - relaxation), X.dtype.type(1 / mu)
-    weighted, cloned, relaxed = W.size > 0, P.size > 0, relaxation != 1.0
+    # Scalars in the precision of the data.
+    t = X.dtype.type(threshold)
+    pull = X.dtype.type(beta)
+    stay = X.dtype.type(1 - relaxation)
+    down = X.dtype.type(1 / mu)
+    weighted = W.size > 0
+    cloned = P.size > 0
+    relaxed = relaxation != 1.0
     every = np.arange(Q.shape[1])
     total = 0.0
     products[i] = 0
     for first in range(0, m, PIECE):
         last = min(first + PIECE, m)
-        x, a, e, y = X[i, first:last], A[i, first:last], E[i, first:last], Y[i, first:last]
+        size = last - first
+        x = X[i, first:last]
+        a = A[i, first:last]
+        e = E[i, first:last]
+        y = Y[i, first:last]
         if cloned:
+            # (X + βΦ)/(1 + β) back to X.
             phi = P[i, first:last]
-            for j in range(last - first):
+            for j in range(size):
                 x[j] += pull * (x[j] - phi[j])
         if relaxed:
-            for j in range(last - first):
+            for j in range(size):
                 e[j] += stay * (a[j] - x[j] + y[j] * down)
+        # What lies within the threshold goes to Y, the rest to E.
         if weighted:
             w = W[i, first:last]
-            for j in range(last - first):
-                r, wt = x[j] + e[j] - a[j], t * w[j]
+            for j in range(size):
+                r = x[j] + e[j] - a[j]
+                wt = t * w[j]
                 y[j] = min(max(r, -wt), wt)
                 e[j] = r - y[j]
             total += sum_weighted(e, w)
         else:
-            for j in range(last - first):
+            for j in range(size):
                 r = x[j] + e[j] - a[j]
                 y[j] = min(max(r, -t), t)
                 e[j] = r - y[j]
@@ -193,17 +217,25 @@ def multiplier_row(
     turned: Array,
     norms: Floats,
 ) -> None:
-    """One row of :func:`multiplier_step`; ``turned`` is room for J(δ - δ_old)."""
+    """One row of :func:`multiplier_step`; ``turned`` is room for Q(δ - δ_old)."""
     m = V.shape[1]
-    moving, cloned = change.size > 0, merge and P.size > 0
-    pull, share = V.dtype.type(beta), V.dtype.type(1 / (1 + beta))
-    up, down = V.dtype.type(mu), V.dtype.type(1 / mu_next)
+    moving = change.size > 0
+    cloned = merge and P.size > 0
+    # Scalars in the precision of the data.
+    pull = V.dtype.type(beta)
+    share = V.dtype.type(1 / (1 + beta))
+    up = V.dtype.type(mu)
+    down = V.dtype.type(1 / mu_next)
     every = np.arange(Q.shape[1])
     for first in range(0, m, PIECE):
         last = min(first + PIECE, m)
         size = last - first
-        v, a, e = V[i, first:last], A[i, first:last], E[i, first:last]
-        y, x = Y[i, first:last], X[i, first:last]
+        v = V[i, first:last]
+        a = A[i, first:last]
+        e = E[i, first:last]
+        y = Y[i, first:last]
+        x = X[i, first:last]
+        # V += Q(δ - δ_old); Y = μ (C + Q(δ - δ_old)).
         if moving:
             combine(change[i], Q[i], every, first, turned[:size])
             for j in range(size):
@@ -216,6 +248,7 @@ def multiplier_row(
         norms[0] += sum_primal(v, a, e)
         norms[1] += sum_dual(y, x, a, up)
         norms[2] += dot_piece(y, y)
+        # X = V - E + Y/μ for the next μ.
         if cloned:
             phi = P[i, first:last]
             for j in range(size):

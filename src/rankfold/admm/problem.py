@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from rankfold.admm.proximal import SURROGATES
+from rankfold.admm.schedules import Penalty
 from rankfold.errors import InputError
-from rankfold.manifold import Projector
+from rankfold.manifold import AnyProjector
 from rankfold.status import InnerRecord, Status
 
 Array = npt.NDArray[Any]
+Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -23,18 +26,18 @@ class Problem:
     Without ``basis`` this is robust PCA, with it the inner problem of RASL.
     """
 
-    data: Array  # D, n x m; zero where the weight is zero
-    sparsity: float  # λ
-    weights: Array | None = None  # Ω, n x m, 0 = missing (E is free there); None = all ones
-    basis: Array | None = (
-        None  # Q, n x p x m, orthonormal rows for each image: the column space of J_i
-    )
-    units: npt.NDArray[np.float64] | None = (
-        None  # (n,): the range of a pixel in row i; None: of the data
-    )
-    shape: tuple[int, int, int] | None = (
-        None  # (channels, height, width) of a row; None: a plain row
-    )
+    # D, n x m; zero where the weight is zero.
+    data: Array
+    # λ
+    sparsity: float
+    # Ω, n x m: 0 = missing, so that E is free there; None = all ones.
+    weights: Array | None = None
+    # Q, n x p x m: orthonormal rows that span the columns of J_i; None = no transforms.
+    basis: Array | None = None
+    # (n,): the range of a pixel, black to white, in row i; None = the range of the data.
+    units: Floats | None = None
+    # (channels, height, width) of a row; None = a plain row.
+    shape: tuple[int, int, int] | None = None
 
     def __post_init__(self) -> None:
         """Check shapes and values once, so that the loop need not."""
@@ -54,26 +57,46 @@ class Problem:
                 f"the sparsity weight is {self.sparsity}; it must be a positive number"
             )
 
+    @property
+    def size(self) -> int:
+        """p, the number of parameters of a transform; 0 without transforms."""
+        return 0 if self.basis is None else self.basis.shape[1]
+
+    @property
+    def row_units(self) -> Floats:
+        """The range of a pixel in every row (n,)."""
+        if self.units is not None:
+            return self.units
+        return np.full(len(self.data), float(np.ptp(self.data)))
+
+    @property
+    def row_shape(self) -> tuple[int, int, int]:
+        """(channels, height, width) of a row."""
+        return self.shape or (1, 1, self.data.shape[1])
+
 
 def default_sparsity(shape: tuple[int, int], sparsity_weight: float) -> float:
-    """λ = λ_c / √max(n, m); for pictures, which have more pixels than a batch has pictures, λ_c / √m."""
+    """Return λ = λ_c / √max(n, m), which for pictures is λ_c / √m: they have more pixels than n."""
     return float(sparsity_weight / np.sqrt(max(shape)))
+
+
+def weights_of(valid: npt.NDArray[np.bool_]) -> Array | None:
+    """Ω of a problem from the valid pixels (n, m); None where every pixel is valid."""
+    return None if valid.all() else valid
 
 
 @dataclass(frozen=True)
 class Clone:
-    """The manifold constraint of MeADMM: a penalty βμ/2 ‖A - Φ‖² with Φ the projection of A, renewed now and then."""
+    """The manifold constraint of MeADMM: a penalty βμ/2 ‖A - Φ‖², Φ the projection of A (Eq. 4)."""
 
-    projector: Projector
-    weight: float = 0.5  # β = σ/μ
-    start: float = 28.0  # Φ is first made when μ has grown by this factor
-    period: int = 3  # and renewed every so many iterations
-
-    def due(self, growth: float, iteration: int) -> bool:
-        """Whether Φ is to be made now: μ has grown enough, and it is the turn of this iteration."""
-        return (
-            self.weight > 0 and growth >= self.start * (1 - 1e-9) and iteration % self.period == 0
-        )
+    # What makes Φ.
+    projector: AnyProjector
+    # β = σ/μ. Figures hardly change between 0.2 and 2.
+    weight: float = 0.5
+    # Φ is first made when μ is so many times μ_0: before, A is not worth projecting.
+    start: float = 28.0
+    # Φ is renewed every so many iterations.
+    period: int = 3
 
     def __post_init__(self) -> None:
         """Refuse values that make no sense."""
@@ -82,51 +105,36 @@ class Clone:
         if self.period < 1:
             raise InputError(f"the period {self.period} must be at least 1")
 
+    @property
+    def name(self) -> str:
+        """What the projector is called and its parameters, for records."""
+        return repr(self.projector)
+
+    def is_due(self, ratio: float, iteration: int) -> bool:
+        """Whether Φ is to be made after this iteration; ``ratio`` is μ / μ_0 in the next one."""
+        if self.weight == 0:
+            return False
+        # A start that is a power of ρ is reached in spite of rounding.
+        late = ratio >= self.start * (1 - 1e-9)
+        return late and iteration % self.period == 0
+
 
 @dataclass(frozen=True)
 class Settings:
     """How the inner loop runs; the defaults are RASL's published ones."""
 
-    tol: float = 1e-6  # stop when ‖Z‖_F ≤ tol ‖D‖_F
+    # Stop when ‖Z‖_F ≤ tol ‖D‖_F.
+    tol: float = 1e-6
+    # Iterations at most.
     max_iter: int = 1000
-    penalty_growth: float = 1.25  # ρ
-    penalty_start: float = 1.25  # μ_0 σ_1
-    balance: float = (
-        np.inf
-    )  # μ grows only while dual ≤ balance x primal residual; ∞ = always, as published
-    outrun: float = (
-        np.inf
-    )  # x the primal residual: a dual one above it will not fall any more; ∞ = as published
-    finish: float = 1.25  # ρ once the run is frozen and only the primal residual has to fall
-    relaxation: float = (
-        1.0  # a: the steps after A take aA + (1 - a)(V_m - E) for it, until the run is frozen
-    )
-    dual_tol: float = (
-        1e-3  # relative dual residual above which a stopped run was frozen, a balanced one goes on
-    )
-
-    surrogate: str = "nuclear"  # of the rank: a row of SURROGATES
-    surrogate_start: float = 8.0  # used once μ has grown by this factor; the nuclear norm before
-    clone: Clone | None = None  # the manifold constraint; None = RASL and robust PCA
-    variant: str = "merged"  # or "literal": Algorithm 2 as printed
-
-    def growth(self, primal: float, dual: float) -> float:
-        """What μ is multiplied by, given both residuals of the last iteration."""
-        if self.frozen(primal, dual):
-            return self.finish
-        waiting = np.isfinite(self.balance) and dual > self.balance * primal
-        return 1.0 if waiting else self.penalty_growth
-
-    def frozen(self, primal: float, dual: float) -> bool:
-        """Whether μ has outrun the dual residual for good. The rank is kept then: noise would pass the threshold."""
-        return bool(np.isfinite(self.outrun)) and dual > max(
-            self.outrun * primal, 10 * self.dual_tol
-        )
-
-    @property
-    def convex(self) -> bool:
-        """Whether the problem is the convex one, for which the dual residual measures optimality."""
-        return self.clone is None and self.surrogate == "nuclear"
+    # How μ grows.
+    penalty: Penalty = field(default_factory=Penalty)
+    # Of the rank: a row of SURROGATES.
+    surrogate: str = "nuclear"
+    # The surrogate is used once μ is so many times μ_0, the nuclear norm before.
+    surrogate_start: float = 8.0
+    # The manifold constraint; None = RASL and robust PCA.
+    clone: Clone | None = None
 
     def __post_init__(self) -> None:
         """Refuse settings under which the loop cannot end well."""
@@ -134,54 +142,30 @@ class Settings:
             raise InputError(f"tol={self.tol} must lie between 0 and 1")
         if self.max_iter < 1:
             raise InputError(f"max_iter={self.max_iter} must be at least 1")
-        if not (1 < self.penalty_growth < 10):
-            raise InputError(
-                f"penalty_growth={self.penalty_growth} must lie between 1 and 10, 1.25 is usual"
-            )
-        if self.variant not in ("merged", "literal"):
-            raise InputError(f"unknown variant {self.variant!r}; use 'merged' or 'literal'")
         if self.surrogate not in SURROGATES:
             names = ", ".join(SURROGATES)
             raise InputError(f"unknown rank_surrogate {self.surrogate!r}; choose one of {names}")
-        if not self.balance > 0:
-            raise InputError(
-                f"balance={self.balance} must be positive; infinity lets the penalty always grow"
-            )
 
-
-# How the penalty grows: the settings that differ from the published ones. "balanced" waits for the dual residual and is
-# optimal to it; "quick" does not wait, and ends 3e-5 to 5e-5 above the least objective on real data. It starts later
-# and takes longer strides than the published schedule, which over-relaxation makes up for, and ends in strides that
-# are longer still, which saves a third of its iterations.
-SCHEDULES: dict[str, dict[str, float]] = {
-    "published": {},
-    "balanced": {"balance": 30.0},
-    "quick": {
-        "penalty_start": 8.0,
-        "penalty_growth": 1.5,
-        "relaxation": 1.6,
-        "outrun": 1000.0,
-        "finish": 10.0,
-    },
-}
-
-
-def scheduled(settings: Settings, schedule: str) -> Settings:
-    """The settings with a row of SCHEDULES. What is not convex keeps the published one: its starts depend on it."""
-    if schedule not in SCHEDULES:
-        raise InputError(f"unknown schedule {schedule!r}; choose one of {', '.join(SCHEDULES)}")
-    return replace(settings, **SCHEDULES[schedule]) if settings.convex else settings  # type: ignore[arg-type]
+    @property
+    def convex(self) -> bool:
+        """Whether the problem is convex, so that the dual residual measures optimality."""
+        return self.clone is None and self.surrogate == "nuclear"
 
 
 @dataclass(frozen=True)
 class Solution:
     """A minimiser of a Problem with its certificate."""
 
-    low_rank: Array  # A, n x m
-    sparse: Array  # E, n x m
-    dual: Array  # Y, n x m: a subgradient of ‖A‖_* and of λ‖Ω∘E‖_1 at once, where optimal
-    increments: npt.NDArray[np.float64]  # δ, n x p
-    singular_values: npt.NDArray[np.float64]  # of A, descending, without zeros
+    # A, n x m.
+    low_rank: Array
+    # E, n x m.
+    sparse: Array
+    # Y, n x m: a subgradient of ‖A‖_* and of λ‖Ω∘E‖_1 at once, where optimal.
+    dual: Array
+    # δ, n x p.
+    delta: Floats
+    # Of A, descending, without zeros.
+    singular_values: Floats
     status: Status
     records: tuple[InnerRecord, ...]
 
@@ -194,3 +178,11 @@ class Solution:
     def objective(self) -> float:
         """‖A‖_* + λ ‖Ω∘E‖_1."""
         return self.records[-1].objective
+
+
+Solver = Callable[..., Solution]
+"""What solves a linearised problem, or decomposes one without transforms.
+
+It is called as ``solver(problem, settings, executor, observe, outer, near)`` and returns a
+Solution. A row of METHODS names one; :func:`rankfold.admm.solve` is the usual one.
+"""

@@ -1,27 +1,22 @@
-"""Algorithm 2: one step on one screen, one loop."""
+"""Algorithm 2: one step on one screen, one loop.
+
+The pixels are in a :class:`~rankfold.admm.passes.Storage`; what is here is small. What each pass
+over them does is in ``reference.py``, in plain NumPy.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import reduce
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from rankfold.admm import slabs as on_slab
-from rankfold.admm.literal import solve_literal
-from rankfold.admm.problem import Clone, Problem, Settings, Solution
-from rankfold.admm.proximal import (
-    Thresholding,
-    form_for,
-    largest_singular_value,
-    threshold_gram,
-    threshold_triangles,
-)
-from rankfold.admm.slabs import Slab
-from rankfold.executors import Executor, Serial
-from rankfold.manifold import Context
+from rankfold.admm.passes import Pass, Storage
+from rankfold.admm.problem import Problem, Settings, Solution
+from rankfold.admm.proximal import Wanted, form_for
+from rankfold.admm.slabs import Slabs
+from rankfold.scale import Executor, Serial
 from rankfold.status import InnerRecord, Observer, Status
 
 Floats = npt.NDArray[np.float64]
@@ -29,16 +24,18 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class State:
-    """Between two iterations. A, E, Y and the next X live in the slabs; the rest is small and is here."""
+    """What is known between two iterations. A, E, Y and the next X are in the slabs."""
 
+    iteration: int
     delta: Floats  # δ, n x p
     mu: float  # μ
-    growth: float  # what μ is multiplied by after the next step
-    cloned: bool  # whether there is a Φ, and X in the slabs is (X + βΦ)/(1 + β)
-    largest: float  # σ_1 of the data
-    form: str  # what X is to be reduced to, see form_for
-    rank: int | None  # of the last A
-    frozen: bool  # μ has outrun the dual residual: the rank may not grow any more, nothing is over-relaxed
+    growth: float  # ρ: what μ is multiplied by in the next step
+    beta: float  # β of the Φ that is merged into X; 0 before the first Φ
+    largest: float  # σ_1 of the data; from a near solution, σ_1 of its last X
+    form: str  # what X is reduced to, see form_for
+    rank: int  # of the last A
+    # μ has outrun the dual residual at the moment: the rank may not grow, nothing is over-relaxed.
+    frozen: bool
     singular_values: Floats  # of A
     record: InnerRecord | None
 
@@ -50,6 +47,7 @@ def solve(
     observe: Observer | None = None,
     outer: int = -1,
     near: Solution | None = None,
+    storage: Callable[[Problem, Executor], Storage] = Slabs,
 ) -> Solution:
     """Minimise a Problem by the inexact augmented Lagrangian method with a growing penalty.
 
@@ -64,197 +62,169 @@ def solve(
     outer : int
         Written into the records.
     near : Solution, optional
-        Of a problem that is nearly the same: E and Y start there. For a schedule that starts late: "quick".
+        Of a problem that is nearly the same: E and Y start there. For a penalty that starts late.
+    storage : callable
+        Where the pixels are kept and who passes over them: Slabs, or another Storage.
     """
-    settings, executor = settings or Settings(), executor or Serial()
+    settings = settings or Settings()
+    executor = executor or Serial()
     data_norm = float(np.linalg.norm(problem.data.astype(np.float64, copy=False)))
     if data_norm == 0 or not np.isfinite(data_norm):
-        return _trivial(problem, data_norm, outer)
-    if settings.variant == "literal" and settings.clone is not None:
-        return solve_literal(problem, settings, executor, observe, outer)
-    slabs = on_slab.cut(problem)
-    state = _initial_state(problem, settings, slabs, executor, near)
+        return _without_answer(problem, data_norm, outer)
+    slabs = storage(problem, executor)
+    state = _initial_state(problem, settings, slabs, near)
     records: list[InnerRecord] = []
-    status = Status.MAX_ITER
-    for iteration in range(settings.max_iter):
-        state = step(problem, settings, slabs, state, executor, data_norm, (outer, iteration))
+    for _ in range(settings.max_iter):
+        state = step(problem, settings, slabs, state, data_norm, outer)
         assert state.record is not None
-        record = state.record
-        records.append(record)
-        if not np.isfinite(record.objective + record.primal_residual):
-            status = Status.NON_FINITE
+        records.append(state.record)
+        stopped = observe is not None and observe(state.record)
+        status = _outcome(state.record, settings) or (Status.STOPPED if stopped else None)
+        if status is not None:
             break
-        optimal = record.dual_residual <= settings.dual_tol or not settings.convex
-        # the published rule looks at the primal residual alone; a balanced run also waits for the dual one
-        if record.primal_residual <= settings.tol and (optimal or np.isinf(settings.balance)):
-            status = Status.CONVERGED if optimal else Status.STALLED
-            break
-        if observe is not None and observe(record):
-            status = Status.STOPPED
-            break
-    low_rank, sparse, dual = (
-        on_slab.gather(slabs, (getattr(slab, name) for slab in slabs), problem.data.shape)
-        for name in "AEY"
-    )
-    return Solution(
-        low_rank, sparse, dual, state.delta, state.singular_values, status, tuple(records)
-    )
+    else:
+        status = Status.MAX_ITER
+    A, E, Y = slabs.results()
+    return Solution(A, E, Y, state.delta, state.singular_values, status, tuple(records))
 
 
 def step(
-    problem: Problem,
-    settings: Settings,
-    slabs: list[Slab],
-    state: State,
-    executor: Executor,
-    data_norm: float,
-    index: tuple[int, int],
+    problem: Problem, settings: Settings, slabs: Storage, state: State, data_norm: float, outer: int
 ) -> State:
     """One iteration of Algorithm 2: two passes over the slabs, one small decomposition."""
-    mu, lam, clone = state.mu, problem.sparsity, settings.clone
-    beta = clone.weight if clone is not None and state.cloned else 0.0
-
-    # A = SVT_{1/μ}(X), X = D + Jδ - E + Y/μ, as a matrix M that the slabs multiply by;
-    # with Φ present A = SVT_{1/(μ(1+β))}((X + βΦ)/(1+β)): the clone penalty has the metric of the augmented term
-    growth = mu * state.largest / settings.penalty_start
-    surrogate = settings.surrogate if growth >= settings.surrogate_start else "nuclear"
-    svt = _threshold(slabs, state, executor, 1 / (mu * (1 + beta)), surrogate)
-    # over-relaxation hastens the multipliers; once those are frozen it would only hold the primal residual back
-    relaxation = 1.0 if state.frozen else settings.relaxation
-
-    # E = S_{λΩ/μ}[D + Jδ - A + Y/μ];  δ_i = -Q_i'(D_i - E_i - A_i + Y_i/μ), where Q_i'Q_i = I
-    # V = D + Jδ;  Z = V - A - E;  Y += μ Z;  μ *= ρ;  and X for the next A, with βΦ unless a new Φ is due
-    operator = svt.factors(problem.data.dtype)
-    mu_next, cloned = mu * state.growth, state.cloned
-    due = clone is not None and clone.due(
-        mu_next * state.largest / settings.penalty_start, index[1]
+    mu = state.mu
+    mu_next = mu * state.growth
+    threshold = 1 / (mu * (1 + state.beta))
+    clone = settings.clone
+    # Φ is for the next A, so it is the next μ that counts.
+    next_ratio = mu_next * state.largest / settings.penalty.start
+    project = clone is not None and clone.is_due(next_ratio, state.iteration)
+    scalars = Pass(
+        mu,
+        mu_next,
+        problem.sparsity,
+        state.beta,
+        # Over-relaxation hastens the multipliers. Once those are frozen it would only hold the
+        # primal residual back.
+        relaxation=1.0 if state.frozen else settings.penalty.relaxation,
+        merge=not project,
     )
-    if all(slab.independent for slab in slabs):
-        ends = on_slab.sweep(slabs, executor, operator, mu, mu_next, lam, beta, relaxation, not due)
-        change = _add_up([(rows, part) for rows, part, _, _ in ends], state.delta)
-        l1, norms = sum(part for _, _, part, _ in ends), [part for _, _, _, part in ends]
-    else:
-        parts = executor.run(on_slab.shrink, slabs, operator, mu, lam, beta, relaxation)
-        products = [(slab.rows, part) for slab, (part, _) in zip(slabs, parts, strict=True)]
-        change, l1 = -_add_up(products, state.delta), sum(part for _, part in parts)
-        norms = executor.run(
-            on_slab.ascend, on_slab.parts_of(slabs), change, mu, mu_next, beta, not due
-        )
+
+    # Lines 2 and 3: A = SVT_{1/μ}(X), X = D + Qδ - E + Y/μ. With a Φ, the two squares of Eq. 4
+    # merge into one: A = SVT_{1/(μ(1+β))}((X + βΦ)/(1+β)), which is the X that the slabs hold.
+    A = slabs.threshold(_wanted(settings, state, threshold))
+    # Line 4: E = S_{λΩ/μ}[D + Qδ - A + Y/μ].
+    E = slabs.shrink(A, scalars)
+    # δ_i = -Q_i'(D_i - A_i - E_i + Y_i/μ), written as a change of the last δ because Q_i'Q_i = I.
+    change = -E.products
     delta = state.delta + change
-    if clone is not None and due:
-        # Φ = project(A, E, V), now and then
-        on_slab.scatter(slabs, _project(problem, clone, slabs, svt, executor))
-        beta, cloned = clone.weight, True
-        executor.run(on_slab.clone, on_slab.parts_of(slabs), beta)
-    primal, dual, size = np.sqrt(reduce(np.add, norms))
-    primal, dual = primal / data_norm, dual / size if size > 0 else 0.0
-    nuclear = float(svt.singular_values.sum())
+    # Y = Y + μ(D + Qδ - A - E), with the new δ; and X for the next A.
+    Z_norm, S_norm, Y_norm = slabs.ascend(change, scalars)
+    # Line 5, now and then: Φ = projection of A onto the manifold (Definition 1).
+    beta = state.beta
+    if clone is not None and project:
+        slabs.project(clone.projector, A, clone.weight)
+        beta = clone.weight
+
+    primal = Z_norm / data_norm
+    dual = S_norm / Y_norm if Y_norm > 0 else 0.0
+    nuclear_norm = float(A.singular_values.sum())
     record = InnerRecord(
-        *index,
-        objective=nuclear + lam * l1,
-        nuclear_norm=nuclear,
-        l1_norm=l1,
-        rank=len(svt.singular_values),
+        outer,
+        state.iteration,
+        objective=nuclear_norm + problem.sparsity * E.l1,
+        nuclear_norm=nuclear_norm,
+        l1_norm=E.l1,
+        rank=len(A.singular_values),
         primal_residual=primal,
         dual_residual=dual,
         penalty=mu,
     )
-    frozen = settings.frozen(primal, dual)
-    # a rank that is kept does not depend on digits of singular values that are near the threshold
-    form = form_for(1 / (mu_next * (1 + beta)), svt.largest, precise=not frozen)
-    growth, rank = settings.growth(primal, dual), len(svt.singular_values)
+    frozen = settings.penalty.is_frozen(primal, dual)
     return State(
-        delta,
-        mu_next,
-        growth,
-        cloned,
-        state.largest,
-        form,
-        rank,
-        frozen,
-        svt.singular_values,
-        record,
+        iteration=state.iteration + 1,
+        delta=delta,
+        mu=mu_next,
+        growth=settings.penalty.growth_after(primal, dual),
+        beta=beta,
+        largest=state.largest,
+        # A rank that is kept does not depend on the digits of singular values near the threshold.
+        form=form_for(1 / (mu_next * (1 + beta)), A.largest, precise=not frozen),
+        rank=len(A.singular_values),
+        frozen=frozen,
+        singular_values=A.singular_values,
+        record=record,
     )
+
+
+def _wanted(settings: Settings, state: State, threshold: float) -> Wanted:
+    """The singular value thresholding that comes next."""
+    ratio = state.mu * state.largest / settings.penalty.start  # μ / μ_0
+    return Wanted(
+        threshold,
+        surrogate=settings.surrogate if ratio >= settings.surrogate_start else "nuclear",
+        form=state.form,
+        most=state.rank if state.frozen else None,
+        expected=state.rank,
+    )
+
+
+def _outcome(record: InnerRecord, settings: Settings) -> Status | None:
+    """How the loop ends with this iteration; None if it goes on."""
+    if not np.isfinite(record.objective + record.primal_residual):
+        return Status.NON_FINITE
+    optimal = record.dual_residual <= settings.penalty.dual_tol or not settings.convex
+    # The published rule looks at the primal residual alone; a balanced run also waits for the
+    # dual one.
+    enough = optimal or not settings.penalty.waits_for_dual
+    if record.primal_residual <= settings.tol and enough:
+        return Status.CONVERGED if optimal else Status.STALLED
+    return None
 
 
 def _initial_state(
-    problem: Problem,
-    settings: Settings,
-    slabs: list[Slab],
-    executor: Executor,
-    near: Solution | None,
+    problem: Problem, settings: Settings, slabs: Storage, near: Solution | None
 ) -> State:
-    """Y = D / max(σ_1, max|D|/λ), μ = 1.25/σ_1, E = 0, δ = 0; or E and Y of a solution that is near, and its σ_1."""
+    """Y = D / max(σ_1, max|D|/λ), μ = 1.25/σ_1, E = 0, δ = 0; or E and Y of a near solution."""
     if near is not None and near.rank > 0:
+        # The largest singular value before the last thresholding took 1/μ off it.
         largest = float(near.singular_values[0] + 1 / near.records[-1].penalty)
-        mu = settings.penalty_start / largest
-        executor.run(on_slab.resume, slabs, near.sparse, near.dual, mu)
+        mu = settings.penalty.start / largest
+        slabs.resume(near, mu)
     else:
-        for slab in slabs:
-            slab.X[...] = slab.V
-        largest = largest_singular_value(reduce(np.add, on_slab.reductions(slabs, executor, "own")))
-        peak = max(float(np.abs(slab.V).max()) for slab in slabs)
-        mu = settings.penalty_start / largest
-        executor.run(on_slab.start, slabs, max(largest, peak / problem.sparsity), mu)
-    p = 0 if problem.basis is None else problem.basis.shape[1]
-    delta, growth = np.zeros((len(problem.data), p)), settings.penalty_growth
-    rank = 1 if near is None else near.rank
+        largest, peak = slabs.measure()
+        mu = settings.penalty.start / largest
+        slabs.start(max(largest, peak / problem.sparsity), mu)
     return State(
-        delta, mu, growth, False, largest, form_for(1 / mu, largest), rank, False, np.zeros(0), None
+        iteration=0,
+        delta=np.zeros((len(problem.data), problem.size)),
+        mu=mu,
+        growth=settings.penalty.growth,
+        beta=0.0,
+        largest=largest,
+        form=form_for(1 / mu, largest),
+        rank=1 if near is None else near.rank,
+        frozen=False,
+        singular_values=np.zeros(0),
+        record=None,
     )
 
 
-def _threshold(
-    slabs: list[Slab], state: State, executor: Executor, threshold: float, surrogate: str
-) -> Thresholding:
-    """SVT of X through its small matrices, one a slab."""
-    reductions = on_slab.reductions(slabs, executor, state.form)
-    most = state.rank if state.frozen else None
-    if state.form == "triangle":
-        return threshold_triangles(reductions, threshold, surrogate, most)
-    return threshold_gram(
-        reduce(np.add, reductions), threshold, surrogate, most, expected=state.rank
-    )
-
-
-def _project(
-    problem: Problem, clone: Clone, slabs: list[Slab], svt: Thresholding, executor: Executor
-) -> npt.NDArray[Any]:
-    """Φ from the whole rows; the Gram matrix of A is at hand where slabs are cut along the pixels."""
-    shape = problem.data.shape
-    A, E, V = (
-        on_slab.gather(slabs, (getattr(slab, name) for slab in slabs), shape) for name in "AEV"
-    )
-    small = problem.data.size <= on_slab.SLAB_VALUES  # to wake a thread takes longer than it saves
-    valid = None if problem.weights is None else problem.weights > 0
-    context = Context(
-        low_rank=A,
-        sparse=E,
-        target=V,
-        valid=valid,
-        gram=np.asarray(A @ A.T, dtype=np.float64) if slabs[0].tall else svt.gram(),
-        units=np.full(shape[0], float(np.ptp(problem.data)))
-        if problem.units is None
-        else problem.units,
-        shape=problem.shape or (1, 1, shape[1]),
-        executor=Serial() if small else executor,
-    )
-    return clone.projector(context)
-
-
-def _add_up(parts: list[tuple[slice, Floats]], like: Floats) -> Floats:
-    """Sum of parts (rows x p) in the order in which they come."""
-    total = np.zeros_like(like)
-    for rows, part in parts:
-        total[rows] += part
-    return total
-
-
-def _trivial(problem: Problem, data_norm: float, outer: int) -> Solution:
-    """Answer for data that are all zero (A = E = 0) or not finite (no answer)."""
+def _without_answer(problem: Problem, data_norm: float, outer: int) -> Solution:
+    """The solution for data that are all zero (A = E = 0) or not finite (there is none)."""
     status = Status.CONVERGED if data_norm == 0 else Status.NON_FINITE
-    record = InnerRecord(outer, 0, data_norm, 0.0, 0.0, 0, data_norm, 0.0, 0.0)
-    p = 0 if problem.basis is None else problem.basis.shape[1]
-    nothing = np.zeros((len(problem.data), p))
-    zero = np.zeros_like(problem.data)
-    return Solution(zero, zero.copy(), zero.copy(), nothing, np.zeros(0), status, (record,))
+    # Infinity or NaN in the data is infinity or NaN in the record; zero is zero.
+    record = InnerRecord(
+        outer,
+        iteration=0,
+        objective=data_norm,
+        nuclear_norm=0.0,
+        l1_norm=0.0,
+        rank=0,
+        primal_residual=data_norm,
+        dual_residual=0.0,
+        penalty=0.0,
+    )
+    delta = np.zeros((len(problem.data), problem.size))
+    zeros = [np.zeros_like(problem.data) for _ in range(3)]
+    return Solution(zeros[0], zeros[1], zeros[2], delta, np.zeros(0), status, (record,))

@@ -2,7 +2,17 @@
 
 from rankfold.align.api import align
 from rankfold.align.decomposition import decompose
-from rankfold.align.loop import OuterSettings
-from rankfold.align.methods import METHODS
+from rankfold.align.methods import METHODS, Method
+from rankfold.align.settings import AlignSettings, setting_rows
+from rankfold.align.stages import STAGES, Stage
 
-__all__ = ["METHODS", "OuterSettings", "align", "decompose"]
+__all__ = [
+    "METHODS",
+    "STAGES",
+    "AlignSettings",
+    "Method",
+    "Stage",
+    "align",
+    "decompose",
+    "setting_rows",
+]

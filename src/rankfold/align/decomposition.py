@@ -1,34 +1,43 @@
-"""The public function :func:`decompose`: low rank + sparse of a matrix or of pictures as they lie."""
+"""The public function :func:`decompose`: low rank + sparse of a matrix or of aligned pictures."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from rankfold.admm import Problem, Settings, solve
-from rankfold.admm.problem import default_sparsity, scheduled
-from rankfold.align.loop import weights_of
-from rankfold.align.methods import check_dtype, check_variant, clone_for, get_method
+from rankfold.admm import Problem, Settings, Solution, default_sparsity, weights_of
+from rankfold.align.methods import Method, get_method, refuse_ignored
+from rankfold.align.request import (
+    check_dtype,
+    check_neighbours,
+    clone_for,
+    is_auto,
+    schedule_for,
+)
+from rankfold.align.settings import AlignSettings
 from rankfold.errors import InputError
-from rankfold.executors import Executor, executor_for
-from rankfold.manifold import Projector
+from rankfold.manifold import Projector, WholeRows
 from rankfold.result import Decomposition
+from rankfold.scale import Executor, executor_for
 from rankfold.stack import power_of_two
 from rankfold.status import Observer, Status, Trace, announce
+from rankfold.version import __version__
+
+Array = npt.NDArray[Any]
 
 
 def decompose(
     X: npt.ArrayLike,
-    method: str = "rpca",
+    method: str | Method = "rpca",
     *,
     sparsity_weight: float = 1.0,
-    projector: str | Projector | None = "auto",
-    n_neighbors: int = 12,
+    projector: str | Projector | WholeRows | None = "auto",
+    n_neighbors: int | None = None,
     rank_surrogate: str = "auto",
-    variant: str = "merged",
-    schedule: str = "balanced",
+    schedule: str = "auto",
     tol: float = 1e-7,
     max_iter: int = 5000,
     n_jobs: int | None = None,
@@ -36,6 +45,7 @@ def decompose(
     observe: Observer | None = None,
     strict: bool = False,
     dtype: npt.DTypeLike = np.float64,
+    settings: AlignSettings | None = None,
 ) -> Decomposition:
     """Split a matrix, or a stack of aligned pictures, into low rank + sparse.
 
@@ -43,14 +53,16 @@ def decompose(
     ----------
     X : (n, m) or (n, h, w[, c]) array
         One sample a row; NaN marks a missing value, which the low-rank part fills in.
-    method : {"rpca", "meadmm"}
+    method : {"rpca", "meadmm"} or Method
     sparsity_weight : float
         λ_c of λ = λ_c/√max(n, m).
-    projector, n_neighbors, rank_surrogate, variant
+    projector, n_neighbors, rank_surrogate, settings
         As in :func:`align`.
-    schedule : {"balanced", "quick", "published"}
-        How the penalty grows. "balanced" ends at an optimum, "quick" a little above it in far fewer iterations,
-        "published" as RASL does. The last two may end with status STALLED: that is what was asked for.
+    schedule : {"auto", "balanced", "quick", "published"}
+        How the penalty grows. "balanced" (what "auto" means for robust PCA) ends at an optimum,
+        "quick" a little above it in far fewer iterations, "published" as RASL does. The last two
+        may end with status STALLED: that is what was asked for. MeADMM and the reweighted
+        surrogate always follow the published schedule and refuse the others.
     tol, max_iter : float, int
         Stop when ‖X - A - E‖_F ≤ tol ‖X‖_F.
     n_jobs, executor, observe, strict, dtype
@@ -69,84 +81,125 @@ def decompose(
     3
     """
     chosen = get_method(method)
+    refuse_ignored(
+        chosen,
+        projector=projector,
+        n_neighbors=n_neighbors,
+        rank_surrogate=rank_surrogate,
+        schedule=schedule,
+    )
+    manifold = chosen.projector if is_auto(projector) else projector
     if chosen.moves and chosen.projector is None:
         raise InputError(
-            f"method {method!r} is its transforms; use align(), or decompose(method='rpca')"
+            f"method {chosen.name!r} is its transforms; use align(), or decompose(method='rpca')"
         )
-    projector = (
-        chosen.projector if isinstance(projector, str) and projector == "auto" else projector
-    )
+    numbers = settings or AlignSettings()
     surrogate = chosen.rank_surrogate if rank_surrogate == "auto" else rank_surrogate
-    check_variant(variant, projector)
-    given = (
-        np.ma.filled(np.ma.asarray(X).astype(float), np.nan)
-        if np.ma.isMaskedArray(X)
-        else np.asarray(X)
+    check_neighbours(n_neighbors, manifold)
+    neighbours = numbers.manifold.last_n_neighbors if n_neighbors is None else n_neighbors
+    clone = clone_for(manifold, neighbours, numbers)
+    penalty = schedule_for(chosen, projector, rank_surrogate, schedule).penalty
+    inner = Settings(tol, max_iter, penalty, surrogate, clone=clone)
+    rows = Samples.of(X, dtype)
+    problem = Problem(
+        rows.data,
+        default_sparsity(rows.data.shape, sparsity_weight),
+        weights_of(rows.valid),
+        shape=rows.row_shape,
     )
-    if given.ndim < 2 or 0 in given.shape:
+    with executor_for(executor, n_jobs) as run:
+        solution = chosen.solve(problem, inner, run, observe)
+    announce(solution.status, "decompose", strict)
+    low_rank, sparse = rows.pictures(solution)
+    return Decomposition(
+        low_rank=low_rank,
+        sparse=sparse,
+        singular_values=rows.unit * solution.singular_values,
+        objective=rows.unit * solution.objective,
+        sparsity=problem.sparsity,
+        method=chosen.name,
+        status=solution.status,
+        trace=Trace.of(solution.records),
+        version=__version__,
+    )
+
+
+@dataclass(frozen=True)
+class Samples:
+    """The caller's array as rows, and the way back."""
+
+    data: Array  # (n, m), in units of ``unit``, zero where missing
+    valid: npt.NDArray[np.bool_]  # (n, m)
+    unit: float  # a power of two
+    shape: tuple[int, ...]  # of the caller's array
+
+    @classmethod
+    def of(cls, X: npt.ArrayLike, dtype: npt.DTypeLike) -> Samples:
+        """Check the array and bring it into rows; colour becomes (channels, height, width)."""
+        given = _checked(X)
+        data = given.reshape(len(given), -1).astype(check_dtype(dtype))
+        if np.isinf(data).any():
+            raise InputError("the data contain infinity; write NaN where a value is missing")
+        valid = ~np.isnan(data)
+        if not valid.any():
+            raise InputError("the data are NaN everywhere, so there is nothing to decompose")
+        if not valid.all():
+            data[~valid] = 0
+        unit = power_of_two(data)
+        data /= np.asarray(unit, data.dtype)
+        if given.ndim == 4:
+            data = _channels_first(data, given.shape)
+            valid = _channels_first(valid, given.shape)
+        return cls(data, valid, unit, given.shape)
+
+    @property
+    def row_shape(self) -> tuple[int, int, int]:
+        """(channels, height, width) of a row."""
+        if len(self.shape) == 2:
+            return 1, 1, self.shape[1]
+        channels = self.shape[3] if len(self.shape) == 4 else 1
+        return channels, self.shape[1], self.shape[2]
+
+    def pictures(self, solution: Solution) -> tuple[Array, Array]:
+        """Low-rank and sparse part in the caller's shape and units."""
+        stopped = solution.status is Status.STOPPED
+        # Before the last iteration A + E is not yet X: what is not in A belongs to the error.
+        rest = self.data - solution.low_rank if stopped else solution.sparse
+        # Copies: the solution's arrays are part of all that the solver had.
+        low_rank = self.unit * solution.low_rank
+        sparse = self.unit * rest
+        if not self.valid.all():
+            # A row or a column that nobody saw stays unknown.
+            known = self.valid.any(axis=0) & self.valid.any(axis=1, keepdims=True)
+            low_rank = np.where(known, low_rank, np.nan)
+            sparse = np.where(self.valid, sparse, 0)
+        return self._like_given(low_rank), self._like_given(sparse)
+
+    def _like_given(self, rows: Array) -> Array:
+        """Rows (n, m) in the shape of the caller's array."""
+        if len(self.shape) < 4:
+            return rows.reshape(self.shape)
+        n, height, width, channels = self.shape
+        return np.moveaxis(rows.reshape(n, channels, height, width), 1, -1)
+
+
+def _checked(X: npt.ArrayLike) -> Array:
+    """The caller's array; masked values become NaN."""
+    if np.ma.isMaskedArray(X):
+        given = np.ma.filled(np.ma.asarray(X).astype(float), np.nan)
+    else:
+        given = np.asarray(X)
+    if not 2 <= given.ndim <= 4 or 0 in given.shape:
         raise InputError(
             f"the data have shape {given.shape}; give (n, m) or (n, height, width[, channels])"
         )
-    if np.iscomplexobj(given) or not (np.issubdtype(given.dtype, np.number) or given.dtype == bool):
+    numeric = np.issubdtype(given.dtype, np.number) or given.dtype == bool
+    if np.iscomplexobj(given) or not numeric:
         raise InputError(f"the data have type {given.dtype}; pass integers or floats")
-    data = given.reshape(len(given), -1).astype(check_dtype(dtype))
-    if np.isinf(data).any():
-        raise InputError("the data contain infinity; write NaN where a value is missing")
-    valid = ~np.isnan(data)
-    if not valid.any():
-        raise InputError("the data are NaN everywhere, so there is nothing to decompose")
-    if not valid.all():
-        data[~valid] = 0
-    unit = power_of_two(data)
-    data /= np.asarray(unit, data.dtype)
-    shape = (1, 1, data.shape[1]) if given.ndim == 2 else (1, *given.shape[1:3])
-    if given.ndim == 4:  # rows are (channels, height, width) inside
-        data = np.ascontiguousarray(np.moveaxis(data.reshape(given.shape), -1, 1)).reshape(
-            data.shape
-        )
-        valid = np.moveaxis(valid.reshape(given.shape), -1, 1).reshape(data.shape)
-        shape = (given.shape[3], *given.shape[1:3])
-    problem = Problem(
-        data, default_sparsity(data.shape, sparsity_weight), weights_of(valid), shape=shape
-    )
-    settings = Settings(
-        tol=tol,
-        max_iter=max_iter,
-        surrogate=surrogate,
-        clone=clone_for(projector, n_neighbors),
-        variant=variant,
-    )
-    settings = scheduled(settings, schedule)
-    with executor_for(executor, n_jobs) as run:
-        solution = solve(problem, settings, run, observe)
-    if (
-        solution.status is not Status.STALLED or schedule == "balanced"
-    ):  # otherwise that is what was asked for
-        announce(solution.status, "decompose", strict)
-    sparse = data - solution.low_rank if solution.status is Status.STOPPED else solution.sparse
-    low_rank, sparse = (
-        unit * solution.low_rank,
-        unit * sparse,
-    )  # copies: theirs are part of all that the solver had
-    if not valid.all():
-        known = (
-            valid.any(axis=0) & valid.any(axis=1)[:, None]
-        )  # a row or column that nobody saw stays unknown
-        low_rank, sparse = np.where(known, low_rank, np.nan), np.where(valid, sparse, 0)
-    return Decomposition(
-        low_rank=_like(low_rank, given.shape),
-        sparse=_like(sparse, given.shape),
-        singular_values=unit * solution.singular_values,
-        objective=unit * solution.objective,
-        sparsity=problem.sparsity,
-        method=method,
-        status=solution.status,
-        trace=Trace.of(solution.records),
-    )
+    return given
 
 
-def _like(rows: npt.NDArray[Any], shape: tuple[int, ...]) -> npt.NDArray[Any]:
-    """Rows in the shape of the caller's array; colour is channels first inside."""
-    if len(shape) < 4:
-        return rows.reshape(shape)
-    return np.moveaxis(rows.reshape(shape[0], shape[3], *shape[1:3]), 1, -1)
+def _channels_first(rows: Array, shape: tuple[int, ...]) -> Array:
+    """Rows (n, h w c) as (n, c h w)."""
+    moved = np.moveaxis(rows.reshape(shape), -1, 1)
+    return np.ascontiguousarray(moved).reshape(rows.shape)

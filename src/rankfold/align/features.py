@@ -1,4 +1,4 @@
-"""Pictures in which light matters less: contrast against the surroundings, divided by how much it varies there."""
+"""Features on which light matters less: contrast with the surroundings over its local spread."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from rankfold.align.settings import FeatureSettings
 from rankfold.errors import InputError
-from rankfold.executors import Executor
 from rankfold.families import Floats
+from rankfold.scale import Executor
 from rankfold.stack import Bools, Frame, Stack
 from rankfold.warp.sampling import Sampler, source_pixels_per_pixel
 from rankfold.warp.smoothing import reach_of, smooth
@@ -17,28 +18,30 @@ from rankfold.warp.sources import Coefficients, PreparedSource, prepare_source
 
 Array = npt.NDArray[Any]
 
-SMOOTH = 0.7  # canonical px: a small blur first, without which noise is all that the features see
-SURROUND = 1.7  # canonical px: what counts as surroundings
-FLOOR = 0.002  # of the pixel range: about the noise that is left after the blur
-
 FEATURES = ("contrast",)
 
 
 def contrast_sampler(
-    stack: Stack, frame: Frame, transforms: Floats, dtype: npt.DTypeLike, executor: Executor
+    stack: Stack,
+    frame: Frame,
+    transforms: Floats,
+    dtype: npt.DTypeLike,
+    executor: Executor,
+    numbers: FeatureSettings,
 ) -> Sampler:
-    """F = (I_b - G_s * I_b) / (local sd + eps) + 1 of every (grey) picture, ready to be sampled near ``transforms``.
+    """F = (I_b - G_s * I_b) / (local sd + eps) + 1 of every (grey) picture, ready to be sampled.
 
-    Lengths follow a picture's zoom. One picture's features at a time become coefficients.
+    They are prepared for the frame near ``transforms`` (n, 3, 3). Lengths follow a picture's zoom,
+    and one picture's features at a time become coefficients.
     """
-    floor = FLOOR * stack.value_range
+    floor = numbers.floor * stack.value_range
 
     def one(i: int) -> PreparedSource:
         zoom = source_pixels_per_pixel(transforms[i], frame)
-        margin = reach_of(SMOOTH * zoom) + 2 * reach_of(SURROUND * zoom)
+        margin = reach_of(numbers.smooth * zoom) + 2 * reach_of(numbers.surround * zoom)
 
         def ready(picture: Array, mask: Bools) -> Coefficients:
-            features = contrast(picture.astype(dtype, copy=False), mask, zoom, floor)
+            features = contrast(picture.astype(dtype, copy=False), mask, zoom, floor, numbers)
             return prepare_source(features, mask, blur=0.0)
 
         return PreparedSource(stack.sources[i], stack.masks[i], margin, ready, frame, transforms[i])
@@ -49,11 +52,17 @@ def contrast_sampler(
     )  # for projectors, which see pixels only
 
 
-def contrast(source: Array, mask: Bools, zoom: float, floor: float) -> Array:
-    """Contrast features (h, w) of one picture, in its precision, about one on average; zero where it is masked."""
-    detail = smooth(source, mask, SMOOTH * zoom)
-    detail -= smooth(detail, mask, SURROUND * zoom)
-    spread = smooth(detail**2, mask, SURROUND * zoom)
+def contrast(
+    source: Array, mask: Bools, zoom: float, floor: float, numbers: FeatureSettings
+) -> Array:
+    """Contrast features (h, w) of one picture, about one on average; zero where it is masked.
+
+    ``zoom`` is the number of source pixels a pixel of the frame spans, ``floor`` what is added to
+    the local standard deviation.
+    """
+    detail = smooth(source, mask, numbers.smooth * zoom)
+    detail -= smooth(detail, mask, numbers.surround * zoom)
+    spread = smooth(detail**2, mask, numbers.surround * zoom)
     np.sqrt(spread, out=spread)
     spread += floor
     detail /= spread

@@ -18,10 +18,17 @@ Bools = npt.NDArray[np.bool_]
 def reweigh(
     rows: Array, fitted: Array, valid: Bools, square: float, weight: Array, weighted: Array
 ) -> None:
-    """Weights (c²/(c² + r²))² of residuals r = rows - fitted, zero where not valid, and the rows times them."""
+    """Weights (c²/(c² + r²))² of residuals r = rows - fitted, and the rows times them.
+
+    ``square`` is c². A pixel that is not valid has no weight.
+    """
     one = rows.dtype.type(square)
     for i in range(len(rows)):
-        row, fit, seen, w, product = rows[i], fitted[i], valid[i], weight[i], weighted[i]
+        row = rows[i]
+        fit = fitted[i]
+        seen = valid[i]
+        w = weight[i]
+        product = weighted[i]
         for j in range(len(row)):
             r = row[j] - fit[j]
             share = one / (r * r + one)
@@ -30,10 +37,11 @@ def reweigh(
             product[j] = w[j] * row[j]
 
 
-@njit(cache=True, nogil=True, fastmath=FREE)
+@njit(cache=True, nogil=True, fastmath=FREE, forceinline=True)
 def misfit(row: Array, fit: Array, seen: Bools, square: float) -> float:
     """Mean of r²/(r² + c²) over the valid pixels."""
-    total, count = 0.0, 0
+    total = 0.0
+    count = 0
     for j in range(len(row)):
         r = row[j] - fit[j]
         total += r * r / (r * r + square) * seen[j]

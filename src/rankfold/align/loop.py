@@ -1,60 +1,61 @@
-"""The outer loop (Algorithm 1): one linearisation, one inner solve, one guarded step an iteration."""
+"""The outer loop (Algorithm 1): linearise, solve, take a guarded step, again and again."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from rankfold.admm import Problem, Settings, Solution, solve
-from rankfold.align.steps import Gauge, apply_gauge, displacements, guarded_step
-from rankfold.errors import InputError
-from rankfold.executors import Executor
+from rankfold.admm import Problem, Settings, Solution, Solver, Steps, solve, weights_of
+from rankfold.align.settings import StepSettings
+from rankfold.align.steps import Gauge, Step, apply_gauge, displacements, guarded_step
 from rankfold.families import Floats
+from rankfold.scale import Executor
 from rankfold.status import InnerRecord, Observer, OuterRecord, Status
 from rankfold.warp.linearisation import Linearised, Motion, linearise
 from rankfold.warp.sampling import Sampler
 
-QUICK = 1e-3  # inner tolerance where only a step is wanted
-QUICK_STEP = 3e-3  # and where the next one goes on from where it ended
-QUICK_START = 1e-2  # and as long as the objective falls by a share of QUICK_FALL a step: a fifth fewer iterations
-QUICK_FALL = 5e-3
-QUICK_STRIDES = {
-    "penalty_start": 8.0,
-    "penalty_growth": 1.7,
-    "relaxation": 1.4,
-}  # there; ρ 1.5 or a 1.6 take longer
-QUICK_END = 40.0  # μ_0 σ_1 of the decomposition at the end, which goes on from there too: four iterations fewer
+Bools = npt.NDArray[np.bool_]
+Discretisation = Callable[[Sampler, Motion, Executor], Linearised]
 
 
 @dataclass(frozen=True)
-class OuterSettings:
-    """How the outer loop steps and when it stops; lengths in canonical pixels."""
+class InnerLoop:
+    """How each linearised problem is solved."""
+
+    sparsity: float  # λ
+    settings: Settings = field(default_factory=Settings)
+    solve: Solver = solve
+    # To how many digits, and from where.
+    steps: Steps = field(default_factory=Steps)
+
+    def levels(self) -> list[Settings]:
+        """The settings of the inner solver, from few digits to those that are wanted at the end."""
+        own = self.settings.tol
+        tolerances = dict.fromkeys([max(own, tol) for tol in self.steps.tolerances] or [own])
+        return [replace(self.settings, tol=tol, penalty=self.steps.penalty) for tol in tolerances]
+
+
+@dataclass(frozen=True)
+class OuterLoop:
+    """How the outer loop steps and when it stops; lengths in pixels of the frame."""
 
     max_outer: int = 50
-    outer_tol: float = 0.02  # stop: median over images of the largest corner displacement of a step
-    objective_tol: float = 0.01  # stop: the objective fell by less (RASL's rule)
-    patience: int = (
-        1  # so many times in a row; more for MeADMM, whose objective need not fall every time
-    )
-    trust: float = 3.0  # no corner moves further in one step; infinity = no limit
-    halvings: int | None = (
-        3  # shorten a step that does not lower its residual; None = take every step whole
-    )
+    # Stop: median over the images of the largest corner displacement of a step.
+    outer_tol: float = 0.02
+    # Stop: over so many outer iterations the objective fell by less than ``objective_tol``.
+    patience: int = 1
     gauge: Gauge = "mean"
-    quick: bool = (
-        False  # solve each linearised problem to a few digits only, from where the last one ended
-    )
-
-    def __post_init__(self) -> None:
-        """Refuse limits that make no sense."""
-        if self.max_outer < 1:
-            raise InputError(f"max_outer={self.max_outer} must be at least 1")
-        if not self.outer_tol >= 0:
-            raise InputError(f"outer_tol={self.outer_tol} must be zero or a length in pixels")
+    # The gauge refers to these transforms (n, 3, 3); None: to those at which the loop starts.
+    start: Floats | None = None
+    numbers: StepSettings = field(default_factory=StepSettings)
+    linearise: Discretisation = linearise
+    # Written into the records: the stage, and the number of the first outer iteration.
+    stage: str = "pixels"
+    first: int = 0
 
 
 @dataclass(frozen=True)
@@ -69,128 +70,152 @@ class OuterResult:
     stop_rule: str
 
 
-Discretisation = Callable[[Sampler, Motion, Executor], Linearised]
-
-
 def iterate(
     sampler: Sampler,
     motion: Motion,
-    sparsity: float,
-    inner: Settings,
-    settings: OuterSettings,
+    inner: InnerLoop,
+    outer: OuterLoop,
     executor: Executor,
     observe: Observer | None = None,
-    discretisation: Discretisation = linearise,
-    stage: str = "pixels",
-    first: int = 0,
-    start: Floats | None = None,
 ) -> OuterResult:
-    """Repeat linearise, solve, step, gauge until a stop rule is met.
-
-    ``first`` and ``stage`` go into the records; ``start`` (n, 3, 3) is what the gauge refers to.
-    """
-    start = motion.transforms if start is None else start
-    corners = sampler.frame.corners
-    final, quick = inner, settings.quick and inner.convex
-    if quick:
-        inner = replace(inner, **QUICK_STRIDES)  # type: ignore[arg-type]
-        final = replace(inner, tol=max(inner.tol, QUICK_STEP))
-        inner = replace(inner, tol=max(inner.tol, QUICK_START))
-        sampler = replace(
-            sampler, dtype=np.float32
-        )  # twice as fast, and a step of three digits does not feel it
-        settings = replace(
-            settings, patience=settings.patience + 1
-        )  # an objective of three digits may hesitate once
-    settled = 0  # outer iterations before the inner tolerance was the final one
+    """Repeat linearise, solve, step, gauge until a stop rule is met."""
+    start = motion.transforms if outer.start is None else outer.start
+    if inner.steps.single:
+        sampler = replace(sampler, dtype=np.float32)
+    digits = _Digits(inner)
     solution: Solution | None = None
     inner_records: list[InnerRecord] = []
-    outer_records: list[OuterRecord] = []
-    status, rule = Status.MAX_ITER, "max_outer"
-    for k in range(settings.max_outer):
-        if inner.tol > final.tol and k == settings.max_outer - 1:
-            inner, settled = final, k  # what comes next begins where this one ends
-        local = discretisation(sampler, motion, executor)
-        problem = Problem(
-            local.data,
-            sparsity,
-            weights_of(local.valid),
-            local.basis,
-            units=sampler.value_range / local.norms,
-            shape=sampler.row_shape,
-        )
-        solution = solve(problem, inner, executor, observe, first + k, solution if quick else None)
+    records: list[OuterRecord] = []
+    status = Status.MAX_ITER
+    rule = "max_outer"
+    for k in range(outer.max_outer):
+        if k == outer.max_outer - 1:
+            # What comes after this loop begins where it ends, so it ends with all digits.
+            digits.use_all(k)
+        # Lines 3 and 4 of Algorithm 1: warp, normalise, differentiate.
+        local = outer.linearise(sampler, motion, executor)
+        problem = linearised_problem(sampler, local, inner.sparsity)
+        # Line 5: the inner loop, Algorithm 2.
+        near = solution if inner.steps.warm else None
+        solution = inner.solve(problem, digits.settings, executor, observe, outer.first + k, near)
         inner_records += solution.records
         if solution.status in (Status.NON_FINITE, Status.STOPPED):
-            status, rule = solution.status, "inner loop"
+            status = solution.status
+            rule = "observer" if status is Status.STOPPED else "not finite"
             break
-
-        # Δτ_i = R_i^{-1} δ_i, then line 6: τ <- τ + Δτ, guarded, and the gauge
-        increments = (local.to_parameters @ solution.increments[:, :, None])[:, :, 0]
+        # Line 6: τ <- τ + Δτ with Δτ_i = R_i^{-1} δ_i, guarded; then the gauge.
+        change = (local.to_parameters @ solution.delta[:, :, None])[:, :, 0]
         step = guarded_step(
-            sampler, motion, increments, local, solution.low_rank, settings, executor
+            sampler, motion, change, local, solution.low_rank, outer.numbers, executor
         )
-        moved = apply_gauge(motion.with_parameters(step.parameters), start, settings.gauge)
-        displacement = displacements(motion.transforms, moved.transforms, corners)
+        moved = apply_gauge(motion.with_parameters(step.parameters), start, outer.gauge)
+        records.append(_record(outer, k, solution, step, motion, moved, sampler))
         motion = moved
-
-        last = solution.records[-1]
-        record = OuterRecord(
-            outer=first + k,
-            stage=stage,
-            objective=last.objective,
-            nuclear_norm=last.nuclear_norm,
-            l1_norm=last.l1_norm,
-            rank=last.rank,
-            inner_iterations=len(solution.records),
-            inner_status=solution.status,
-            median_displacement=float(np.median(displacement)),
-            displacement=displacement,
-            step=step.lengths,
-            residual=step.residuals,
-            transforms=motion.transforms.copy(),  # an observer may do with it as it likes
-        )
-        outer_records.append(record)
-        if observe is not None and observe(record):
-            status, rule = Status.STOPPED, "observer"
+        if observe is not None and observe(records[-1]):
+            status = Status.STOPPED
+            rule = "observer"
             break
-        met = stop_rule(outer_records[settled:], step.improved, settings)
-        if inner.tol > final.tol and (met or _falls_slowly(outer_records)):
-            # from here on with all digits; objectives of fewer cannot be compared with these
-            inner, settled, met = final, len(outer_records), ""
+        met = stop_rule(records[digits.since :], step.improved, outer, inner.steps.patience)
+        slow = _falls_slowly(records, inner.steps.falls)
+        if (met or slow) and digits.use_more(len(records)):
+            continue
         if met:
-            status, rule = Status.CONVERGED, met
+            status = Status.CONVERGED
+            rule = met
             break
     assert solution is not None
-    return OuterResult(motion, solution, tuple(inner_records), tuple(outer_records), status, rule)
+    return OuterResult(motion, solution, tuple(inner_records), tuple(records), status, rule)
+
+
+class _Digits:
+    """The settings of the inner solver at the moment: few digits first, all of them at the end."""
+
+    def __init__(self, inner: InnerLoop) -> None:
+        self._levels = inner.levels()
+        # The outer iteration since which the tolerance is the same: objectives of different
+        # tolerances cannot be compared.
+        self.since = 0
+
+    @property
+    def settings(self) -> Settings:
+        """For the next inner loop."""
+        return self._levels[0]
+
+    def use_more(self, iteration: int) -> bool:
+        """Take the next tolerance from this outer iteration on; False if there is none."""
+        if len(self._levels) == 1:
+            return False
+        self._levels = self._levels[1:]
+        self.since = iteration
+        return True
+
+    def use_all(self, iteration: int) -> None:
+        """Take the last tolerance from this outer iteration on."""
+        while self.use_more(iteration):
+            pass
+
+
+def linearised_problem(sampler: Sampler, local: Linearised, sparsity: float) -> Problem:
+    """P2 of the paper at one linearisation."""
+    return Problem(
+        local.data,
+        sparsity,
+        weights_of(local.valid),
+        local.basis,
+        units=sampler.value_range / local.norms,
+        shape=sampler.row_shape,
+    )
 
 
 def stop_rule(
-    records: list[OuterRecord], improved: npt.NDArray[np.bool_], settings: OuterSettings
+    records: list[OuterRecord], improved: Bools, outer: OuterLoop, more_patience: int = 0
 ) -> str:
     """Name of the stop rule that is met, or an empty string."""
-    if records[-1].median_displacement < settings.outer_tol:
+    if records[-1].median_displacement < outer.outer_tol:
         return "displacement"
-    before, recent = records[: -settings.patience], records[-settings.patience :]
-    if (
-        before
-        and min(r.objective for r in before) - min(r.objective for r in recent)
-        < settings.objective_tol
-    ):
+    patience = outer.patience + more_patience
+    before = [record.objective for record in records[:-patience]]
+    recent = [record.objective for record in records[-patience:]]
+    if before and min(before) - min(recent) < outer.numbers.objective_tol:
         return "objective"
     if not improved.any():
         return "no residual improved"
     return ""
 
 
-def _falls_slowly(records: list[OuterRecord]) -> bool:
-    """Whether the last step lowered the objective by less than QUICK_FALL of it."""
-    return (
-        len(records) > 1
-        and records[-2].objective - records[-1].objective < QUICK_FALL * records[-1].objective
+def _falls_slowly(records: list[OuterRecord], share: float) -> bool:
+    """Whether the last step lowered the objective by less than a share of it."""
+    if len(records) < 2:
+        return False
+    now = records[-1].objective
+    return records[-2].objective - now < share * now
+
+
+def _record(
+    outer: OuterLoop,
+    k: int,
+    solution: Solution,
+    step: Step,
+    before: Motion,
+    after: Motion,
+    sampler: Sampler,
+) -> OuterRecord:
+    """What an observer and the trace see of an outer iteration."""
+    displacement = displacements(before.transforms, after.transforms, sampler.frame.corners)
+    last = solution.records[-1]
+    transforms: Any = after.transforms.copy()  # an observer may do with it as it likes
+    return OuterRecord(
+        outer=outer.first + k,
+        stage=outer.stage,
+        objective=last.objective,
+        nuclear_norm=last.nuclear_norm,
+        l1_norm=last.l1_norm,
+        rank=last.rank,
+        inner_iterations=len(solution.records),
+        inner_status=solution.status,
+        median_displacement=float(np.median(displacement)),
+        displacement=displacement,
+        step=step.lengths,
+        residual=step.residuals,
+        transforms=transforms,
     )
-
-
-def weights_of(valid: npt.NDArray[np.bool_]) -> npt.NDArray[Any] | None:
-    """Ω of the inner problem; None where every pixel is valid."""
-    return None if valid.all() else valid

@@ -1,181 +1,198 @@
-"""Bring back single pictures that went astray: many starts, a robust fit to the others, and proof that it helped."""
+"""Bring back single pictures that went astray: many starts, a robust fit, proof that it helped."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from rankfold.align.robust import Basis, Model, ridge_for
-from rankfold.align.steps import displacements, limit
-from rankfold.executors import Executor
+from rankfold.align.agreement import agreement, feature_model
+from rankfold.align.basis import Basis, robust_spread
+from rankfold.align.job import Job, Progress, advance
+from rankfold.align.model import Model
+from rankfold.align.registration import register
+from rankfold.align.settings import RescueSettings
+from rankfold.align.steps import displacements
 from rankfold.families import Family, Floats, get_family
 from rankfold.warp.linearisation import Motion
 from rankfold.warp.sampling import Sampler
 
-Array = npt.NDArray[Any]
+Bools = npt.NDArray[np.bool_]
 
-SUSPICIOUS = 1.5  # robust z-score of the cost
-BETTER = 0.97  # a new place must lower the cost to this share
-MOVED = 0.3  # canonical px: less is no rescue
-KEPT_STARTS = 4
-STEPS = 6  # of the robust Lucas-Kanade for each scale
-ANNEAL = (4.0, 2.0, 1.0)  # times the ordinary residual
+# Places whose cost is computed at a time, so that their pixels stay in cache.
+TOGETHER = 48
 
 
 @dataclass(frozen=True)
 class Search:
-    """How far to look, in degrees and canonical px."""
+    """How far to look for a better place."""
 
-    angles: tuple[float, ...]
-    shifts: tuple[float, ...]
-    bound: float  # corner displacement from the start beyond which a place is not believed
+    angles: tuple[float, ...]  # degrees
+    shifts: tuple[float, ...]  # px of the frame
+    # Corner displacement from the start, px, beyond which a place is not believed.
+    bound: float
 
     @classmethod
-    def near(cls) -> Search:
+    def near(cls, numbers: RescueSettings) -> Search:
         """After a start that is nearly right."""
-        return cls((-8.0, 0.0, 8.0), (-3.0, 0.0, 3.0), 8.0)
+        return cls(numbers.near_angles, numbers.near_shifts, numbers.near_bound)
 
     @classmethod
-    def wide(cls, side: int) -> Search:
-        """After a coarse stage."""
-        return cls(tuple(np.arange(-30.0, 31, 10)), tuple(np.arange(-7.5, 7.6, 2.5)), 0.6 * side)
+    def wide(cls, numbers: RescueSettings, side: int) -> Search:
+        """After a coarse stage, in a frame whose short side is ``side`` px."""
+        return cls(numbers.wide_angles, numbers.wide_shifts, numbers.wide_bound * side)
+
+    @classmethod
+    def local(cls, numbers: RescueSettings) -> Search:
+        """Around the current place."""
+        return cls(numbers.local_angles, numbers.local_shifts, np.inf)
 
 
-LOCAL = Search((-4.0, 0.0, 4.0), (-1.5, 0.0, 1.5), np.inf)
+def rescue_stage(job: Job, progress: Progress) -> Progress:
+    """Some rounds: move single pictures, let all settle, keep it if the pictures agree better."""
+    numbers = job.request.settings.rescue
+    after_coarse = "coarse" in progress.moved
+    rescued = np.zeros(len(job.request.start), dtype=bool)
+    lowest = agreement(job, progress.motion.transforms)
+    # Pictures that went astray together explain each other. A basis too small for them tells them
+    # from the rest, so the first round after a coarse stage has one.
+    ranks = [numbers.few if after_coarse else None, *[None] * (numbers.rounds - 1)]
+    tried: set[int | None] = set()
+    for rank in ranks:
+        if rank in tried:
+            # Nothing has changed since, so the answer would be the same.
+            continue
+        tried.add(rank)
+        trial, moved = _round(job, progress, rank, after_coarse)
+        if trial.over:
+            return trial
+        if not moved.any():
+            continue
+        value = agreement(job, trial.motion.transforms)
+        if value < lowest:
+            progress = trial
+            lowest = value
+            rescued = rescued | moved
+            tried.clear()
+    return replace(progress, rescued=rescued)
 
 
-def suspicious(cost: Floats) -> npt.NDArray[np.bool_]:
-    """Pictures whose cost (n,) stands out."""
-    centre = np.median(cost)
-    spread = 1.4826 * float(np.median(np.abs(cost - centre)))
-    return np.asarray((cost - centre) / max(spread, 1e-12) > SUSPICIOUS)
+def _round(
+    job: Job, progress: Progress, rank: int | None, after_coarse: bool
+) -> tuple[Progress, Bools]:
+    """Give suspicious pictures a new place and let all settle; which pictures (n,) moved."""
+    settings = job.request.settings
+    model, cost = feature_model(job, progress.motion.transforms, rank)
+    motion, moved = rescue(job, progress.motion, model, cost, after_coarse)
+    if not moved.any():
+        return progress, moved
+    inner = job.plain(settings.features.tol, "reweighted")
+    outer = job.outer_loop("rescue", settings.rescue.settle)
+    trial = replace(progress, motion=motion)
+    return advance(job, trial, job.contrast, inner, outer), moved
+
+
+def suspicious(cost: Floats, limit: float) -> Bools:
+    """Pictures whose cost (n,) stands out by a robust z-score above the limit."""
+    score = (cost - np.median(cost)) / max(robust_spread(cost), 1e-12)
+    return np.asarray(score > limit)
 
 
 def rescue(
-    sampler: Sampler,
-    motion: Motion,
-    start: Floats,
-    model: Model,
-    cost: Floats,
-    search: Search,
-    executor: Executor,
-) -> tuple[Motion, npt.NDArray[np.bool_]]:
+    job: Job, motion: Motion, model: Model, cost: Floats, after_coarse: bool
+) -> tuple[Motion, Bools]:
     """Search a better place for every suspicious picture; returns the new motion and who moved.
 
-    ``model`` and ``cost`` (n,) belong to features without their +1; ``start`` (n, 3, 3) is where the run began.
+    ``model`` and ``cost`` (n,) belong to the features without their +1.
     """
-    chosen = np.flatnonzero(suspicious(cost))
-    corners = sampler.frame.corners
+    numbers = job.request.settings.rescue
+    side = min(job.request.frame.shape)
+    search = Search.wide(numbers, side) if after_coarse else Search.near(numbers)
+    chosen = [int(i) for i in np.flatnonzero(suspicious(cost, numbers.suspicious))]
 
     def one(i: int) -> Floats | None:
-        now, others = motion.parameters[i], model.others(i, sampler.dtype)
-        starts = _starts(sampler, motion, i, others, search)
-        best, lowest = None, BETTER * cost[i]
-        for parameters in [*starts, now]:
-            found = register(sampler, motion, i, parameters, others)
-            matrix = motion.matrix(i, found)
-            if displacements(start[i : i + 1], matrix[None], corners)[0] > search.bound:
-                continue
-            value = _cost(sampler, motion, i, [found], others)[0]
-            if (
-                value < lowest
-                and displacements(motion.matrix(i, now)[None], matrix[None], corners)[0] > MOVED
-            ):
-                best, lowest = found, value
-        return best
+        others = model.others(i, job.contrast.dtype)
+        return better_place(job, motion, i, others, cost[i], search)
 
     parameters = motion.parameters.copy()
     moved = np.zeros(len(parameters), dtype=bool)
-    for i, found in zip(chosen, executor.run(one, [int(i) for i in chosen]), strict=True):
+    for i, found in zip(chosen, job.executor.run(one, chosen), strict=True):
         if found is not None:
-            parameters[i], moved[i] = found, True
+            parameters[i] = found
+            moved[i] = True
     return motion.with_parameters(parameters), moved
 
 
-def register(
-    sampler: Sampler, motion: Motion, index: int, parameters: Floats, others: Basis
-) -> Floats:
-    """Robust Lucas-Kanade of one picture against the basis of the others, from coarse to fine residuals."""
-    basis = others.rows
+def better_place(
+    job: Job, motion: Motion, index: int, others: Basis, cost: float, search: Search
+) -> Floats | None:
+    """Parameters (p,) at which a picture costs clearly less than now; None if there are none."""
+    numbers = job.request.settings.rescue
+    sampler = job.contrast
     corners = sampler.frame.corners
-    p, m = motion.family.size, basis.shape[1]
-    values, valid = np.empty(m, sampler.dtype), np.empty(m, np.bool_)
-    design, weighted = np.empty(
-        (2, p + len(basis), m), basis.dtype
-    )  # F(τ + Δ) ≈ F + JΔ = w B: rows J and -B
-    np.negative(basis, out=design[p:])
-    for factor in ANNEAL:
-        scale = factor * others.scale
-        for _ in range(STEPS):
-            here = _with(motion, index, parameters)
-            matrices, derivatives = here.differentials
-            sampler.differentiate(index, matrices[0], derivatives[0], values, design[:p], valid)
-            if 2 * valid.sum() < valid.size:
-                return parameters
-            row = np.where(valid, values - 1, values.dtype.type(0))[None]
-            residual = others.residual(row, valid[None], rounds=2, scale=scale)[0]
-            weight = valid * (scale**2 / (scale**2 + residual**2)) ** 2
-            # one weighted least-squares problem in (Δ, w)
-            np.multiply(design, weight, out=weighted)
-            normal = (weighted @ design.T).astype(np.float64, copy=False)
-            normal += ridge_for(basis.dtype) * np.diag(np.maximum(np.diag(normal), 1e-300))
-            change = np.linalg.solve(normal, -(weighted @ row[0]))[:p]
-            step = limit(here, change[None], corners, trust=3.0)[0]
-            parameters = parameters + step
-            if (
-                displacements(
-                    here.transforms, _with(motion, index, parameters).transforms, corners
-                )[0]
-                < 0.01
-            ):
-                break
-    return parameters
+    start = job.request.start[index][None]
+    current = motion.matrix(index, motion.parameters[index])[None]
+    best = None
+    lowest = numbers.better * cost
+    starts = promising_starts(sampler, motion, index, others, search, numbers)
+    for parameters in [*starts, motion.parameters[index]]:
+        found = register(
+            sampler, motion, index, parameters, others, job.request.settings.registration
+        )
+        place = motion.matrix(index, found)[None]
+        if displacements(start, place, corners)[0] > search.bound:
+            continue
+        value = cost_at(sampler, motion, index, [found], others)[0]
+        if value < lowest and displacements(current, place, corners)[0] > numbers.moved:
+            best = found
+            lowest = value
+    return best
 
 
-def _starts(
-    sampler: Sampler, motion: Motion, index: int, others: Basis, search: Search
+def promising_starts(
+    sampler: Sampler,
+    motion: Motion,
+    index: int,
+    others: Basis,
+    search: Search,
+    numbers: RescueSettings,
 ) -> list[Floats]:
-    """The most promising places of a grid around the start and of a small one around the current place."""
+    """The cheapest places of a grid around the start and of one around the current place."""
     family = motion.family
     current = family.matrix(motion.parameters[index])
-    around_start = [family.parameters(M) for M in _grid(family, search)]
-    around_now = [family.parameters(current @ M) for M in _grid(family, LOCAL)]
+    around_start = [family.parameters(M) for M in grid(family, search)]
+    around_now = [family.parameters(current @ M) for M in grid(family, Search.local(numbers))]
     candidates = around_start + around_now
     cost = np.concatenate(
         [
-            _cost(sampler, motion, index, candidates[k : k + 48], others)
-            for k in range(0, len(candidates), 48)
+            cost_at(sampler, motion, index, candidates[k : k + TOGETHER], others)
+            for k in range(0, len(candidates), TOGETHER)
         ]
     )
-    return [candidates[k] for k in np.argsort(cost, kind="stable")[:KEPT_STARTS]]
+    cheapest = np.argsort(cost, kind="stable")[: numbers.kept_starts]
+    return [candidates[k] for k in cheapest]
 
 
-def _grid(family: Family, search: Search) -> list[Floats]:
+def grid(family: Family, search: Search) -> list[Floats]:
     """Turns and shifts about the middle of the frame, as matrices of the family."""
-    angles = (0.0,) if family.name == "translation" else search.angles
     euclidean = get_family("euclidean")
+    # Any angle will do to ask whether the family has turns.
+    turned = euclidean.matrix(np.array([0.1, 0.0, 0.0]))
+    angles = search.angles if family.contains(turned) else (0.0,)
     return [
-        euclidean.matrix(np.array([np.radians(a), x, y]))
-        for a, x, y in product(angles, search.shifts, search.shifts)
+        euclidean.matrix(np.array([np.radians(angle), x, y]))
+        for angle, x, y in product(angles, search.shifts, search.shifts)
     ]
 
 
-def _cost(
+def cost_at(
     sampler: Sampler, motion: Motion, index: int, candidates: list[Floats], others: Basis
 ) -> Floats:
-    """Robust cost (k,) of a picture at other parameters; the highest where it would see less than half."""
-    rows, valid = sampler.sample_many(
-        index, np.stack([motion.matrix(index, parameters) for parameters in candidates])
-    )
+    """Robust cost (k,) of a picture at other parameters; infinite where it sees less than half."""
+    matrices = np.stack([motion.matrix(index, parameters) for parameters in candidates])
+    rows, valid = sampler.sample_many(index, matrices)
     rows -= 1
     cost = others.cost(np.where(valid, rows, rows.dtype.type(0)), valid)
     return np.where(2 * valid.sum(axis=1) < valid.shape[1], np.inf, cost)
-
-
-def _with(motion: Motion, index: int, parameters: Floats) -> Motion:
-    """The motion of one picture alone."""
-    return Motion(motion.family, motion.base[index : index + 1], motion.origin, parameters[None])

@@ -1,8 +1,9 @@
-"""One number an image that says whether it found its place, and who failed.
+"""One number an image that says whether it found its place.
 
-A picture that lies where it should fits the others much better than the same picture three pixels away. The score
-is q_i = f_i / mean of f_i at eight shifts of 3 px, f_i the robust cost of picture i against a basis of the others:
-near 0 it sits tight, near 1 its place means nothing. (How far a picture moved from its start says nothing.)
+A picture that lies where it should fits the others much better than the same picture three pixels
+away. The score is q_i = f_i / mean of f_i at eight shifts of 3 px, f_i the robust cost of picture i
+against a basis of the others. Near 0 the picture sits tight; near 1 any other place would be as
+good. (How far a picture moved from its start says nothing.)
 """
 
 from __future__ import annotations
@@ -13,16 +14,17 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from rankfold.align.robust import fit_model
-from rankfold.executors import Executor
+from rankfold.align.basis import Basis
+from rankfold.align.model import fit_model
+from rankfold.align.settings import AlignSettings, ScoreSettings
 from rankfold.families import Floats, shift
+from rankfold.scale import Executor
 from rankfold.warp.sampling import Sampler
 
 Array = npt.NDArray[Any]
+Bools = npt.NDArray[np.bool_]
 
-FAILED = 0.9
-SHIFT = 3.0  # canonical px
-DIRECTIONS = [np.array([np.cos(a), np.sin(a)]) for a in np.arange(8) * np.pi / 4]
+DIRECTIONS = [np.array([np.cos(angle), np.sin(angle)]) for angle in np.arange(8) * np.pi / 4]
 
 
 def place_scores(
@@ -30,34 +32,59 @@ def place_scores(
     transforms: Floats,
     data: Array,
     low_rank: Array,
-    valid: npt.NDArray[np.bool_],
+    valid: Bools,
     executor: Executor,
+    settings: AlignSettings,
     offset: float | None = None,
 ) -> Floats:
-    """Score q (n,) of every picture; above ``FAILED`` it did not find its place.
+    """Score q (n,) of every picture.
 
-    ``data`` and ``low_rank`` are unit-norm rows, or, with an ``offset``, the sampler's values less that offset.
+    ``data`` and ``low_rank`` (n, m) are unit-norm rows, or, with an ``offset``, the sampler's
+    values less that offset.
     """
-    model = fit_model(data, low_rank, valid, executor=executor)
-    sampler = replace(sampler, dtype=np.float32)  # a score is a matter of two digits
-    moves = np.stack([shift(SHIFT * direction) for direction in DIRECTIONS])
+    model = fit_model(data, low_rank, valid, settings.basis, executor=executor)
 
-    def here_and_away(index: int) -> tuple[Array, npt.NDArray[np.bool_]]:
-        moved, known = sampler.sample_many(index, transforms[index] @ moves)
+    def score(group: npt.NDArray[np.int_]) -> Floats:
+        """Scores of pictures that share a basis."""
+        others = model.others(group[0], np.float32)
+        places = transforms[group]
+        return scores_against(
+            others, sampler, group, places, data[group], valid[group], settings.scores, offset
+        )
+
+    return model.for_groups(score, executor)
+
+
+def scores_against(
+    others: Basis,
+    sampler: Sampler,
+    indices: npt.NDArray[np.int_],
+    transforms: Floats,
+    data: Array,
+    valid: Bools,
+    numbers: ScoreSettings,
+    offset: float | None,
+) -> Floats:
+    """Score q (k,) of some pictures of a sampler against one basis; the rest (k, ...) is theirs."""
+    # A score is a matter of two digits.
+    sampler = replace(sampler, dtype=np.float32)
+    moves = np.stack([shift(numbers.shift * direction) for direction in DIRECTIONS])
+
+    def here_and_away(k: int) -> tuple[Array, Bools]:
+        """The picture (9, m) where it is and at the eight other places, and validity."""
+        moved, known = sampler.sample_many(int(indices[k]), transforms[k] @ moves)
         if offset is None:
             norms = np.linalg.norm(moved, axis=1, keepdims=True)
             moved /= np.where(norms > 0, norms, 1)
         else:
             moved -= np.float32(offset)
-        seen = np.concatenate([valid[index][None], known])
-        return np.where(
-            seen, np.concatenate([data[index][None], moved], dtype=np.float32), np.float32(0)
-        ), seen
+        rows = np.concatenate([data[k][None], moved], dtype=np.float32)
+        seen = np.concatenate([valid[k][None], known])
+        return np.where(seen, rows, np.float32(0)), seen
 
-    def score(group: npt.NDArray[np.int_]) -> Floats:
-        rows, seen = (np.concatenate(part) for part in zip(*map(here_and_away, group), strict=True))
-        cost = model.others(group[0], np.float32).cost(rows, seen).reshape(len(group), -1)
-        away = cost[:, 1:].mean(axis=1)
-        return np.where(away > 0, cost[:, 0] / np.where(away > 0, away, 1.0), 1.0)
-
-    return model.for_groups(score, executor)
+    parts = [here_and_away(k) for k in range(len(indices))]
+    rows = np.concatenate([part for part, _ in parts])
+    seen = np.concatenate([part for _, part in parts])
+    cost = others.cost(rows, seen).reshape(len(indices), -1)
+    away = cost[:, 1:].mean(axis=1)
+    return np.where(away > 0, cost[:, 0] / np.where(away > 0, away, 1.0), 1.0)

@@ -3,76 +3,80 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from rankfold.align.settings import StepSettings
 from rankfold.errors import InputError
-from rankfold.executors import Executor, shared_out
 from rankfold.families import Floats, inverse, map_points, mean
+from rankfold.scale import Executor, shared_out
 from rankfold.warp.linearisation import Linearised, Motion
 from rankfold.warp.sampling import Sampler
-
-if TYPE_CHECKING:
-    from rankfold.align.loop import OuterSettings
 
 Array = npt.NDArray[Any]
 Gauge = str | int
 
-GAIN = 1e-6  # a residual that fell by less did not improve
-SLACK = 1.0001  # a step may raise the L1 residual by this factor: rounding, not descent, decides below it
+# How often a step that goes too far is shortened before it is given up.
+ATTEMPTS = 60
 
 
 @dataclass(frozen=True)
 class Step:
-    """What became of the proposed increments."""
+    """What became of the proposed changes of the parameters."""
 
     parameters: Floats  # (n, p) after the step
-    lengths: Floats  # (n,) share of the increment that was taken
-    residuals: Floats  # (n,) ‖y/n - A‖_1 at the new parameters
+    lengths: Floats  # (n,) share of the change that was taken
+    # (n,): the L1 distance of each picture from its row of A. Over the pixels that it shows both
+    # before and after; over all that it shows where it stays, or where nothing is halved.
+    residuals: Floats
     improved: npt.NDArray[np.bool_]  # (n,) whether that is lower than before
 
 
 def guarded_step(
     sampler: Sampler,
     motion: Motion,
-    increments: Floats,
+    change: Floats,
     local: Linearised,
     low_rank: Array,
-    settings: OuterSettings,
+    numbers: StepSettings,
     executor: Executor,
 ) -> Step:
-    """Limit every increment to the trust region, then halve it until the image's own L1 residual agrees."""
-    increments = limit(motion, increments, sampler.frame.corners, settings.trust)
-    before = np.abs(local.data - low_rank, where=local.valid, out=np.zeros_like(local.data)).sum(
-        axis=1
-    )
-    n = len(increments)
-    if settings.halvings is None:
-        return Step(motion.parameters + increments, np.ones(n), before, np.ones(n, dtype=bool))
-    lengths = [0.5**k for k in range(settings.halvings + 1)]
-    trials = [motion.with_parameters(motion.parameters + length * increments) for length in lengths]
+    """Limit each change Δτ (n, p) to the trust region, then halve it until its residual agrees.
+
+    The residual is the picture's own: the L1 distance from its row of A, ``low_rank`` (n, m).
+    """
+    change = limit(motion, change, sampler.frame.corners, numbers.trust)
+    distance = np.abs(local.data - low_rank, where=local.valid, out=np.zeros_like(local.data))
+    before = distance.sum(axis=1)
+    n = len(change)
+    if numbers.halvings is None:
+        everything = np.ones(n, dtype=bool)
+        return Step(motion.parameters + change, np.ones(n), before, everything)
+    lengths = [0.5**k for k in range(numbers.halvings + 1)]
+    trials = [motion.with_parameters(motion.parameters + length * change) for length in lengths]
 
     def one(index: int) -> tuple[float, float, bool]:
         for length, trial in zip(lengths, trials, strict=True):
             old, new = residuals(sampler, trial.transforms[index], index, local, low_rank)
-            if new <= SLACK * old:
-                return length, new, new < (1 - GAIN) * old
+            if new <= numbers.slack * old:
+                return length, new, new < (1 - numbers.gain) * old
         return 0.0, float(before[index]), False
 
     tried = shared_out(executor, local.data.shape[1]).run(one, range(n))
     taken, after, improved = (np.array(column) for column in zip(*tried, strict=True))
-    return Step(motion.parameters + taken[:, None] * increments, taken, after, improved)
+    return Step(motion.parameters + taken[:, None] * change, taken, after, improved)
 
 
 def residuals(
     sampler: Sampler, matrix: Floats, index: int, local: Linearised, low_rank: Array
 ) -> tuple[float, float]:
-    """L1 residual against A before and at a trial transform, over the pixels that both of them see.
+    """L1 residual against A before and at a trial transform, over the pixels that both see.
 
-    The trial is scaled to the norm that the old picture has on those pixels: otherwise a transform could lower its
-    residual by running out of the picture. One that loses half of the pixels is refused (infinite).
+    The trial is scaled to the norm that the old picture has on those pixels: otherwise a transform
+    could lower its residual by running out of the picture. One that loses half of the pixels is
+    refused (infinite).
     """
     from rankfold.warp.kernels import try_out
 
@@ -82,40 +86,42 @@ def residuals(
     return float(before), float(after)
 
 
-def limit(motion: Motion, increments: Floats, corners: Floats, trust: float) -> Floats:
-    """Shorten increments (n, p) so that no corner moves further than ``trust`` canonical px."""
-    increments = np.where(np.isfinite(increments), increments, 0.0)
+def limit(motion: Motion, change: Floats, corners: Floats, trust: float) -> Floats:
+    """Shorten changes (n, p) so that no corner moves further than ``trust`` px of the frame."""
+    change = np.where(np.isfinite(change), change, 0.0)
     if np.isinf(trust):
-        return increments
-    # First order, with room to spare: a turn by 1000 rad may end where it began, but is no small step.
+        return change
     old = motion.transforms
+    # First order, with room to spare (8): a turn by 1000 rad may end where it began, and is no
+    # small step all the same.
     zoom = np.maximum(np.sqrt(np.abs(np.linalg.det(old[:, :2, :2]))), 1e-12)
-    reach = (motion.reach(corners) * np.abs(increments)).sum(axis=1)
-    increments = increments * np.minimum(1.0, 8 * trust * zoom / np.maximum(reach, 1e-300))[:, None]
-    for _ in range(60):
-        moved = displacements(
-            old, motion.with_parameters(motion.parameters + increments).transforms, corners
-        )
+    reach = (motion.reach(corners) * np.abs(change)).sum(axis=1)
+    change = change * np.minimum(1.0, 8 * trust * zoom / np.maximum(reach, 1e-300))[:, None]
+    # Then exactly: shorten those that go too far, by a quarter to nearly all of what is too much.
+    for _ in range(ATTEMPTS):
+        trial = motion.with_parameters(motion.parameters + change)
+        moved = displacements(old, trial.transforms, corners)
         far = ~(moved <= trust)  # also where a corner went through infinity
         if not far.any():
-            return increments
-        share = np.clip(trust / np.maximum(np.nan_to_num(moved, nan=np.inf), 1e-12), 0.25, 0.95)
-        increments = np.where(far[:, None], share[:, None] * increments, increments)
-    return np.where(far[:, None], 0.0, increments)
+            return change
+        distance = np.maximum(np.nan_to_num(moved, nan=np.inf), 1e-12)
+        share = np.clip(trust / distance, 0.25, 0.95)
+        change = np.where(far[:, None], share[:, None] * change, change)
+    return np.where(far[:, None], 0.0, change)
 
 
 def displacements(old: Floats, new: Floats, corners: Floats) -> Floats:
-    """How far (n,) the corner that moved most has moved, in canonical px."""
-    return np.asarray(
-        np.linalg.norm(map_points(inverse(old) @ new, corners) - corners, axis=2).max(axis=1)
-    )
+    """How far (n,) the corner that moved most has moved, in px of the frame."""
+    landed = map_points(inverse(old) @ new, corners)
+    return np.asarray(np.linalg.norm(landed - corners, axis=2).max(axis=1))
 
 
 def apply_gauge(motion: Motion, start: Floats, gauge: Gauge) -> Motion:
     """Take out the motion that all images share: T_i <- T_i G^{-1}.
 
-    ``"mean"``: G is the robust mean of the motions so far, so the mean transform stays what it was at the start;
-    an index k: G is image k's motion, so it stays where it was; ``"none"``: nothing is taken out.
+    ``"mean"``: G is the robust mean of the motions so far, so that the mean transform stays what
+    it was at the start. An index k: G is image k's motion, so that it stays where it was.
+    ``"none"``: nothing is taken out.
     """
     if gauge == "none":
         return motion

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from rankfold.cli.options import Family, Method, Projector, Schedule, Surrogate
-from rankfold.cli.parsing import one_of
+from rankfold.cli.parsing import one_of, settings_of
 
 # How config.toml, which has no word for None, says that a part of a method is not used.
 SWITCHED_OFF = {"features": "off", "projector": "none"}
@@ -65,13 +65,17 @@ class Aligning:
         ),
     ] = "luminance"
     max_outer: Annotated[int, typer.Option(min=1, help="Linearisations a stage at most.")] = 50
-    schedule: Schedule = "balanced"
+    schedule: Schedule = "auto"
     crop: Annotated[
         str | None,
         typer.Option(
             help="common: cut to what all pictures cover.",
             callback=one_of("crop", lambda: ["common"]),
         ),
+    ] = None
+    set: Annotated[
+        list[str] | None,
+        typer.Option(help="A number of `rankfold settings`, as features.smooth=1.0."),
     ] = None
 
     def recorded(self) -> dict[str, Any]:
@@ -94,14 +98,21 @@ class Aligning:
             schedule=self.schedule,
             channels=self.channels,
             max_outer=self.max_outer,
+            set=self.set or None,
         )
 
     def keywords(self) -> dict[str, Any]:
         """The same as arguments of :func:`rankfold.align`, where None switches a part off."""
-        return {
+        from rankfold import AlignSettings
+
+        keywords = {
             name: None if value == SWITCHED_OFF.get(name) else value
             for name, value in self.recorded().items()
         }
+        changes = keywords.pop("set", None)
+        if changes:
+            keywords["settings"] = AlignSettings().changed(settings_of(changes))
+        return keywords
 
 
 @dataclass(frozen=True)
@@ -114,7 +125,7 @@ class Decomposing:
     ] = 1.0
     rank_surrogate: Surrogate = None
     tol: Annotated[float, typer.Option(help="Relative residual at which to stop.")] = 1e-5
-    schedule: Schedule = "balanced"
+    schedule: Schedule = "auto"
 
     def keywords(self) -> dict[str, Any]:
         """The same as arguments of :func:`rankfold.decompose`."""

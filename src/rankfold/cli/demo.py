@@ -57,8 +57,7 @@ def demo(
     from rankfold.stack import Stack
     from rankfold.storage import whole_or_nothing
 
-    watcher = Watcher(voice.silent, ("features", "pixels"))
-    with whole_or_nothing(out, overwrite) as draft, watcher as watch:
+    with whole_or_nothing(out, overwrite) as draft, Watcher(voice.silent) as watch:
         if not errors.is_terminal:
             voice.remark("compiling (the first start only), rendering, aligning ...")
         _compile(watch)

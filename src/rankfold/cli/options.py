@@ -23,6 +23,13 @@ from rankfold.runs import Output, Run
 LEFT_OUT_SHOWN = 8  # names of files that were left out, before the list ends in dots
 
 
+def _schedules() -> list[str]:
+    """What suits the method, and the rows of SCHEDULES."""
+    from rankfold.admm import SCHEDULES
+
+    return ["auto", *SCHEDULES]
+
+
 def _projectors() -> list[str]:
     """Rows of PROJECTORS, and none."""
     return [*PROJECTORS, "none"]
@@ -76,7 +83,7 @@ Schedule = Annotated[
     str,
     typer.Option(
         help="quick: RASL and robust PCA nearly as good, several times faster.",
-        callback=one_of("schedule", lambda: ["balanced", "quick"]),
+        callback=one_of("schedule", _schedules),
     ),
 ]
 Format = Annotated[

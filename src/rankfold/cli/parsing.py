@@ -32,6 +32,20 @@ def complete(names: Callable[[], Iterable[str]]) -> Callable[[str], list[str]]:
     return lambda incomplete: [name for name in names() if name.startswith(incomplete)]
 
 
+def settings_of(changes: Iterable[str]) -> dict[str, str]:
+    """features.smooth=1.0 -> {"features.smooth": "1.0"}."""
+    values: dict[str, str] = {}
+    for change in changes:
+        name, equals, value = change.partition("=")
+        if not equals:
+            raise typer.BadParameter(
+                f"{change!r} does not set anything; write --set NAME=NUMBER, as in "
+                "--set features.smooth=1.0"
+            )
+        values[name.strip()] = value
+    return values
+
+
 def size_of(text: str | None) -> tuple[int, int] | None:
     """Read a size as it is typed: 240x320 is (240, 320), height before width."""
     if text is None:

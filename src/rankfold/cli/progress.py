@@ -1,4 +1,4 @@
-"""The live line of a run, and Ctrl-C that keeps what there is."""
+"""The live line of a run (a line a stage without a terminal), and Ctrl-C that keeps the result."""
 
 from __future__ import annotations
 
@@ -20,12 +20,17 @@ from rich.progress import (
 )
 from rich.text import Text
 
-from rankfold.align.plan import LAST, TYPICAL
+from rankfold.align import STAGES
+from rankfold.align.basis import robust_spread
 from rankfold.cli.app import errors
-from rankfold.status import OuterRecord, Record
+from rankfold.status import InnerRecord, OuterRecord, Record
 
-DECOMPOSITION = 4.0  # outer iterations that the last decomposition is worth
-EVERY = 0.08  # seconds between updates
+# Seconds between updates of the line.
+EVERY = 0.08
+# A stage that takes longer than usual stays at this share of itself.
+NEARLY = 0.95
+# A picture whose residual is so many robust standard deviations above the median stands apart.
+APART = 5.0
 
 
 class Remaining(ProgressColumn):
@@ -36,16 +41,24 @@ class Remaining(ProgressColumn):
         if task.total is None or task.completed < 1 or task.elapsed is None:
             return Text("")
         left = task.elapsed * (task.total - task.completed) / task.completed
-        return Text(
-            f"about {left:.0f} s left" if left < 120 else f"about {left / 60:.0f} min left",
-            style="cyan",
-        )
+        text = f"about {left:.0f} s left" if left < 120 else f"about {left / 60:.0f} min left"
+        return Text(text, style="cyan")
 
 
 class Watcher:
-    """Shows a run while it goes on; an observer of the solver. The first Ctrl-C asks it to end, the second ends it."""
+    """Shows a run while it goes on; an observer of the solver.
 
-    def __init__(self, silent: bool, stages: tuple[str, ...] = tuple(TYPICAL)) -> None:
+    The first Ctrl-C asks the run to end and to keep what there is, the second one ends it.
+
+    Parameters
+    ----------
+    silent : bool
+        Show nothing.
+    """
+
+    def __init__(self, silent: bool) -> None:
+        self._drawing = errors.is_terminal and not silent
+        self._speaking = not errors.is_terminal and not silent
         columns = (
             SpinnerColumn(),
             TextColumn("{task.description}"),
@@ -54,26 +67,31 @@ class Watcher:
             Remaining(),
         )
         self.progress = Progress(
-            *columns, console=errors, disable=silent or not errors.is_terminal, transient=True
+            *columns, console=errors, disable=not self._drawing, transient=True
         )
         self.task = self.progress.add_task("reading", total=None)
         self.stop = False
-        self.stages = {stage: TYPICAL[stage] for stage in stages}
-        self._stage, self._within, self._objective, self._apart = "", 0, "", 0
+        # The stages of this run, in order; a decomposition alone has but one and does not say so.
+        self._stages: tuple[str, ...] = ("decomposition",)
+        self._stage = "decomposition"
+        self._outer = 0  # iterations of this stage so far
+        self._done = 0.0
+        self._objective = ""
+        self._apart = 0
         self._drawn = 0.0
-        self._old: Any = None
+        self._old_handler: Any = None
 
     def __enter__(self) -> Watcher:
         """Start drawing and listening."""
         self.progress.start()
         if threading.current_thread() is threading.main_thread():
-            self._old = signal.signal(signal.SIGINT, self._interrupted)
+            self._old_handler = signal.signal(signal.SIGINT, self._interrupted)
         return self
 
     def __exit__(self, *error: object) -> None:
         """Leave the terminal and the signal as they were."""
-        if self._old is not None:
-            signal.signal(signal.SIGINT, self._old)
+        if self._old_handler is not None:
+            signal.signal(signal.SIGINT, self._old_handler)
         self.progress.stop()
 
     def _interrupted(self, *_: int | FrameType | None) -> None:
@@ -87,6 +105,7 @@ class Watcher:
 
     def say(self, text: str, total: float | None = None) -> None:
         """A step that has no iterations."""
+        self._speak(text)
         self.progress.update(self.task, description=text, total=total, completed=0)
 
     def advance(self) -> None:
@@ -94,45 +113,64 @@ class Watcher:
         self.progress.advance(self.task)
 
     def __call__(self, record: Record) -> bool:
-        """Observe one iteration."""
+        """Observe an iteration."""
         if isinstance(record, OuterRecord):
-            self._within = self._within + 1 if record.stage == self._stage else 1
-            self._stage, self._objective = record.stage, f"objective {record.objective:.2f}"
-            spread = np.median(np.abs(record.residual - np.median(record.residual)))
-            self._apart = int(
-                (record.residual > np.median(record.residual) + 5 * 1.4826 * spread).sum()
-            )
+            self._outer += 1
+            self._objective = f"objective {record.objective:.2f}"
+            self._apart = standing_apart(record.residual)
             self._draw(0)
         elif time.monotonic() - self._drawn > EVERY:
-            last = record.outer < 0
-            if last:
-                self._stage, self._within, self._objective = (
-                    "decomposition",
-                    0,
-                    f"objective {record.objective:.2f}",
-                )
-            self._draw(record.iteration + 1)
+            self._draw(record.iteration + 1, record)
         return self.stop
 
-    def _draw(self, inner: int) -> None:
+    def begin_stage(self, name: str, stages: tuple[str, ...]) -> None:
+        """Observe the beginning of a stage."""
+        if name == stages[0]:
+            self._done = 0.0
+        self._stages = stages
+        self._stage = name
+        self._outer = 0
+        self._objective = ""
+        number = stages.index(name) + 1
+        self._speak(f"stage {number} of {len(stages)}, {name}: {STAGES[name].sentence}")
+        self._draw(0)
+
+    def _speak(self, text: str) -> None:
+        """A line of its own, where nothing can be drawn over."""
+        if self._speaking:
+            errors.print(text, markup=False, highlight=False, soft_wrap=True)
+
+    def _draw(self, inner: int, record: InnerRecord | None = None) -> None:
         """Update the line."""
-        total = sum(self.stages.values()) + DECOMPOSITION
-        before = 0.0
-        for stage, count in self.stages.items():
-            if stage == self._stage:
-                before += min(self._within, count - 0.5)
-                break
-            before += count if self._stage else 0
-        if self._stage == "decomposition":
-            before += DECOMPOSITION * min(inner / LAST, 0.95)
-        outer = f" {self._within + (inner > 0)}" if self._stage in self.stages else ""
-        parts = [
-            f"{self._stage or 'first linearisation'}{outer}",
-            f"inner {inner:3d}",
-            self._objective,
-        ]
-        parts += [f"{self._apart} apart"] if self._apart else []
+        if record is not None and self._stage == "decomposition":
+            self._objective = f"objective {record.objective:.2f}"
+        self._done = max(self._done, self._completed(inner))
+        number = f" {self._outer + (inner > 0)}" if STAGES[self._stage].moves else ""
+        parts = [f"{self._stage}{number}"]
+        if inner:
+            parts.append(f"inner {inner:3d}")
+        if self._objective:
+            parts.append(self._objective)
+        if self._apart:
+            parts.append(f"{self._apart} apart")
         self.progress.update(
-            self.task, description=" · ".join(p for p in parts if p), completed=before, total=total
+            self.task,
+            description=" · ".join(parts),
+            completed=self._done,
+            total=sum(STAGES[name].cost for name in self._stages),
         )
         self._drawn = time.monotonic()
+
+    def _completed(self, inner: int) -> float:
+        """How much of the run is done, in inner iterations that it usually takes."""
+        place = self._stages.index(self._stage)
+        before = sum(STAGES[name].cost for name in self._stages[:place])
+        stage = STAGES[self._stage]
+        share = self._outer / stage.outer if stage.moves else inner / stage.inner
+        return before + stage.cost * min(share, NEARLY)
+
+
+def standing_apart(residual: Any) -> int:
+    """How many pictures have a residual (n,) far above the others'."""
+    limit = np.median(residual) + APART * robust_spread(residual)
+    return int((residual > limit).sum())

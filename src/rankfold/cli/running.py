@@ -46,16 +46,14 @@ def align(
     choice = runs.choose(source, size_of(aligning.frame), aligning.init, reduce, family)
     say_choice(voice, source, choice, method, family)
     plan = runs.plan_run(source, choice, method, family, dtype=computing.dtype)
-    if computing.plan:
-        say_plan(voice, plan, choice)
-    check_memory(plan, computing.force, "a smaller --frame, --reduce, --float32 or fewer pictures")
-    if computing.plan:
+    remedies = "a smaller --frame, --reduce, --float32 or fewer pictures"
+    if _is_only_planned(voice, plan, choice, computing, remedies):
         return
     # The run itself.
     target = out or run_name(pictures)
     check_apart(pictures, target)
     keywords = aligning.keywords()
-    with Watcher(voice.silent, _stages(method, keywords, aligning.init)) as watch:
+    with Watcher(voice.silent) as watch:
         summary = runs.run_align(
             target,
             source,
@@ -99,16 +97,14 @@ def decompose(
     choice = runs.choose_as_they_lie(source, reduce)
     say_sizes(voice, source, choice)
     plan = runs.plan_run(source, choice, decomposing.method, moves=False, dtype=computing.dtype)
-    if computing.plan:
-        say_plan(voice, plan, choice)
-    check_memory(plan, computing.force, "--reduce, --float32 or fewer pictures")
-    if computing.plan:
+    remedies = "--reduce, --float32 or fewer pictures"
+    if _is_only_planned(voice, plan, choice, computing, remedies):
         return
     # The run itself.
     target = out or run_name(pictures)
     check_apart(pictures, target)
     keywords = decomposing.keywords()
-    with Watcher(voice.silent, ()) as watch:
+    with Watcher(voice.silent) as watch:
         summary = runs.run_decompose(
             target,
             source,
@@ -125,6 +121,16 @@ def decompose(
     _leave(voice, summary, f"Stopped before it had converged; to have all of it: {again}")
 
 
+def _is_only_planned(
+    voice: Voice, plan: Any, choice: runs.Choice, computing: Computing, remedies: str
+) -> bool:
+    """Say the plan where it is asked for, and refuse what cannot fit; True if that is all."""
+    if computing.plan:
+        say_plan(voice, plan, choice)
+    check_memory(plan, computing.force, remedies)
+    return computing.plan
+
+
 def _config(ctx: typer.Context, options: Mapping[str, Any]) -> dict[str, Any]:
     """Say how to repeat this command: what was typed, where, and what it meant."""
     return {
@@ -134,26 +140,13 @@ def _config(ctx: typer.Context, options: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _stages(method: str, options: dict[str, Any], init: str) -> tuple[str, ...]:
-    """Which stages will run, for the progress bar."""
-    from rankfold import METHODS
-
-    row = METHODS[method]
-    if not row.moves:
-        return ()
-    coarse = options.get("coarse", bool(row.coarse) and init in ("centred", "identity"))
-    features = options.get("features", row.features)
-    return tuple(
-        name for name, on in (("coarse", coarse), ("features", features), ("pixels", True)) if on
-    )
-
-
 def _say_summary(ctx: typer.Context, voice: Voice, summary: runs.Summary, **further: str) -> None:
     """Print remarks, how it went, and what to open."""
     flags = flags_of(ctx.command.params)
     for remark in summary.remarks:
         voice.remark(at_a_terminal(remark, flags))
-    voice.result({**summary.as_dict(), **further}, f"{summary.sentence}\n{summary.place}")
+    sentence = at_a_terminal(summary.sentence, flags)
+    voice.result({**summary.as_dict(), **further}, f"{sentence}\n{summary.place}")
 
 
 def _leave(voice: Voice, summary: runs.Summary, when_stopped: str) -> None:

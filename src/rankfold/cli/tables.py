@@ -1,4 +1,4 @@
-"""methods, families, projectors, formats, datasets: what there is to choose from."""
+"""methods, stages, settings, families, projectors, formats, datasets: what there is."""
 
 from __future__ import annotations
 
@@ -22,6 +22,39 @@ def methods(voice: Voice) -> None:
     from rankfold import METHODS
 
     _list(voice, "method", {name: method.summary for name, method in METHODS.items()})
+
+
+@app.command()
+@grouped
+def stages(voice: Voice) -> None:
+    """List what an alignment does, in order.
+
+    Example: rankfold stages
+    """
+    from rankfold import STAGES
+
+    _list(voice, "stage", {name: stage.sentence for name, stage in STAGES.items()})
+
+
+@app.command()
+@grouped
+def settings(voice: Voice) -> None:
+    """List every tuned number of an alignment, with its unit and where it came from.
+
+    Example: rankfold settings
+    """
+    from rankfold import AlignSettings
+    from rankfold.align import setting_rows
+
+    lines: list[str] = []
+    group = ""
+    for row in setting_rows(AlignSettings()):
+        if row.group != group:
+            group = row.group
+            about = _first_line(getattr(AlignSettings(), group))
+            lines += ["", f"{group}: {about}"]
+        lines += [f"  {group}.{row.name} = {row.shown} ({row.unit})", f"      {row.why}"]
+    voice.result(AlignSettings().values(), "\n".join(lines[1:]))
 
 
 @app.command()

@@ -59,6 +59,7 @@ _ROWS = (
     ),
 )
 DATASETS: dict[str, Dataset] = {row.name: row for row in _ROWS}
+"""The batches that `rankfold datasets` can write: a Dataset by its name."""
 
 
 def write_batch(batch: Batch, path: str | Path, overwrite: bool = False) -> None:

@@ -39,7 +39,6 @@ __all__ = [
     "shift",
 ]
 
-# From the poorest to the richest, each by its name.
 FAMILIES: dict[str, Family] = {
     family.name: family
     for family in (
@@ -50,6 +49,7 @@ FAMILIES: dict[str, Family] = {
         Homography(),
     )
 }
+"""The families of transforms by their names, from the poorest to the richest."""
 
 
 def get_family(name: str) -> Family:

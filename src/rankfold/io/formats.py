@@ -92,6 +92,7 @@ _ROWS = (
     ),
 )
 FORMATS: dict[str, Format] = {row.name: row for row in _ROWS}
+"""What pictures can be read from and written to: a row with a ``summary`` by its name."""
 
 
 def open_pictures(

@@ -22,6 +22,10 @@ P = ParamSpec("P")
 MAX_PIXELS = 170_000_000
 
 
+def nothing() -> None:
+    """Do nothing: who is told of every picture by default."""
+
+
 @dataclass(frozen=True)
 class Picture:
     """One picture as its file has it.
@@ -149,7 +153,7 @@ class Source:
         self,
         reduction: int = 1,
         dtype: npt.DTypeLike = np.float64,
-        watch: Callable[[], object] = int,
+        watch: Callable[[], object] = nothing,
     ) -> Stack:
         """Read everything into memory.
 

@@ -1,7 +1,38 @@
-"""Projections of the low-rank images onto a manifold, learned (Definition 1) or given; the PROJECTORS table."""
+"""Projections of the low-rank images onto a manifold, learned (Definition 1) or given."""
 
-from rankfold.manifold.contract import Context, Projector
+from rankfold.manifold.contract import (
+    AnyProjector,
+    Block,
+    Context,
+    Function,
+    Overview,
+    Projection,
+    Projector,
+    WholeRows,
+    project_rows,
+)
+from rankfold.manifold.embedding import Average, Regression
+from rankfold.manifold.given import Identity, Sphere, Stiefel
 from rankfold.manifold.projectors import PROJECTORS, get_projector
-from rankfold.manifold.tangent import estimate_dimension
+from rankfold.manifold.tangent import Tangent, estimate_dimension
 
-__all__ = ["PROJECTORS", "Context", "Projector", "estimate_dimension", "get_projector"]
+__all__ = [
+    "PROJECTORS",
+    "AnyProjector",
+    "Average",
+    "Block",
+    "Context",
+    "Function",
+    "Identity",
+    "Overview",
+    "Projection",
+    "Projector",
+    "Regression",
+    "Sphere",
+    "Stiefel",
+    "Tangent",
+    "WholeRows",
+    "estimate_dimension",
+    "get_projector",
+    "project_rows",
+]

@@ -1,4 +1,4 @@
-"""The neighbour-preserving embedding of Definition 1: by regression (the robust reading) or by the paper's average.
+"""The neighbour-preserving embedding of Definition 1: by regression, or by the paper's average.
 
 Both rebuild image i from its K geodesically nearest images, M_1 = Σ_j w_j a_j, and return
 Φ_i = M_1 + ε' S_α[A_i - M_1]. They differ in the weights.
@@ -8,27 +8,34 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import reduce
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from rankfold.errors import InputError
-from rankfold.manifold.contract import Array, Context, Floats
+from rankfold.manifold.combination import BLOCK, Combination
+from rankfold.manifold.contract import Block, Floats, Overview, Projection, Projector
 from rankfold.manifold.neighbours import geodesic_neighbours
+from rankfold.manifold.vote import halo_for, segments, window_for
 
-RUN = 32  # images that one call of a kernel does
-BLOCK = 1024  # or pixels
-WIDEST = 255  # window of a vote: its votes are counted in sixteen bits
+# Images that one call of a kernel does.
+RUN = 32
 
 
 @dataclass(frozen=True)
-class Embedding:
+class Embedding(Projector):
     """Parameters of Definition 1; the defaults are the paper's."""
 
-    n_neighbors: int = 7  # K
-    alpha: float = 0.05  # α, as a share of the pixel range
-    keep: float = 0.85  # ε'
-    links: int | None = None  # neighbours that are joined in the graph of geodesics; None = K
+    # K: how many neighbours an image is rebuilt from.
+    n_neighbors: int = 7
+    # α, as a share of the pixel range: a difference from the neighbours below it is dropped, and an
+    # error above it makes a pixel vote against its surroundings.
+    alpha: float = 0.05
+    # ε': the share that is kept of what the neighbours do not explain.
+    keep: float = 0.85
+    # Neighbours that are joined in the graph of geodesics; None = K.
+    links: int | None = None
 
     def __post_init__(self) -> None:
         """Refuse values that make no sense."""
@@ -39,74 +46,127 @@ class Embedding:
                 f"links={self.links} must be at least 1; None joins the n_neighbors nearest"
             )
 
-    def neighbours(self, context: Context) -> tuple[npt.NDArray[np.intp], Floats]:
-        """At most K of the other images: a batch of n has n - 1 of them."""
-        return geodesic_neighbours(
-            context.gram, min(self.n_neighbors, len(context.gram) - 1), self.links
-        )
+    def neighbours(self, overview: Overview) -> tuple[npt.NDArray[np.intp], Floats]:
+        """At most K of the other images (n, k), and how far they are."""
+        k = min(self.n_neighbors, len(overview.gram) - 1)
+        return geodesic_neighbours(overview.gram, k, self.links)
 
 
 @dataclass(frozen=True)
 class Regression(Embedding):
-    """Weights by least squares to V_m off the support of the error, with a small ridge and no sum-to-one."""
+    """Weights by least squares to V_m off the support of the error, with a small ridge.
 
-    ridge: float = 1e-4  # r, of the mean diagonal
-    window: float = 0.11  # of the short side, for the vote on what is in error; WIDEST at most
+    The robust reading of Definition 1: no sum-to-one.
+    """
 
-    def __call__(self, context: Context) -> Array:
-        """Steps a to d of the robust reading."""
-        from rankfold.manifold.kernels import embed, inverse_norms, right_sides, systems
+    # r, as a share of the mean diagonal.
+    ridge: float = 1e-4
+    # Window of the vote on what is in error, as a share of the short side.
+    window: float = 0.11
 
-        A, V, E = context.low_rank, context.target, context.sparse
-        n, m = A.shape
-        nearest, _ = self.neighbours(context)
-        k = nearest.shape[1]
-        gram = np.ascontiguousarray(context.gram)
-        over = inverse_norms(gram)
-        side = min(context.shape[1:])
-        window = min(max(2 * round((self.window * side - 1) / 2) + 1, 1), WIDEST)
-        valid = np.zeros((n, 0), dtype=bool) if context.valid is None else context.valid
-        alphas = self.alpha * context.units
-        matrices, phi = np.empty((n, k, k)), np.empty_like(A)
+    def at(self, overview: Overview) -> Projection:
+        """Find the neighbours."""
+        from rankfold.manifold.kernels import inverse_norms
+
+        nearest, _ = self.neighbours(overview)
+        gram = np.ascontiguousarray(overview.gram)
+        window = window_for(self.window, overview.shape)
+        return LeastSquares(
+            nearest,
+            alphas=self.alpha * overview.units,
+            keep=self.keep,
+            gram=gram,
+            over=inverse_norms(gram),
+            ridge=self.ridge,
+            window=window,
+            shape=overview.shape,
+            halo=halo_for(window, overview.shape),
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class LeastSquares(Combination):
+    """w_i = argmin Σ_x ω_ix (V_ix - Σ_j w_j a_jx)² + r (tr G/K) |w|², x the pixels, a = A / ‖A‖.
+
+    G is the K x K matrix Σ_x ω a_j a_l of the neighbours.
+    """
+
+    gram: Floats  # A A', n x n
+    over: Floats  # 1/‖A‖, (n,)
+    ridge: float  # r
+    window: int  # of the vote that makes ω, px
+    shape: tuple[int, int, int]  # (channels, height, width) of a row
+    halo: int
+
+    def statistics(self, block: Block) -> tuple[Floats, ...]:
+        """Return Σ_p A_j V_i (n, k), and sums over the pixels in error (n, k, k+1).
+
+        Over all pixels Σ_p A_i A_j is part of the Gram matrix, so only the pixels that do not
+        count are summed, to be taken away.
+        """
+        from rankfold.manifold.kernels import outlier_sums, right_sides
+
+        A = block.low_rank
+        n, k = self.nearest.shape
+        pieces = segments(block, self.window, self.shape)
+        valid = np.zeros((n, 0), dtype=bool) if block.valid is None else block.valid
+        outliers = np.zeros((n, k, k + 1))
 
         def multiply(first: int) -> Floats:
-            return np.asarray(right_sides(A, V, nearest, first, min(first + BLOCK, m)))
+            last = min(first + BLOCK, block.size)
+            return np.asarray(right_sides(A, block.target, self.nearest, first, last))
 
-        def build(first: int) -> None:
-            images, run = (
-                (A, E, V, valid, gram, over, nearest, alphas),
-                (first, min(first + RUN, n)),
+        def vote_and_sum(first: int) -> None:
+            outlier_sums(
+                A,
+                block.sparse,
+                block.target,
+                valid,
+                self.nearest,
+                self.alphas,
+                self.window,
+                pieces,
+                first,
+                min(first + RUN, n),
+                outliers,
             )
-            systems(*images, self.ridge, window, context.shape, *run, matrices, right)
 
-        def rebuild(first: int) -> None:
-            embed(A, nearest, weights, alphas, self.keep, first, min(first + BLOCK, m), phi)
+        right = reduce(np.add, block.executor.run(multiply, range(0, block.size, BLOCK)))
+        block.executor.run(vote_and_sum, range(0, n, RUN))
+        return right, outliers
 
-        right = reduce(np.add, context.executor.run(multiply, range(0, m, BLOCK)))
-        context.executor.run(build, range(0, n, RUN))
-        # LAPACK stays out of the threads: called from several at once it does not always give the same last bit
-        weights = np.linalg.solve(matrices, right[:, :, None])[:, :, 0] * over[nearest]
-        context.executor.run(rebuild, range(0, m, BLOCK))
-        return phi
+    def weights(self, total: tuple[Floats, ...]) -> Any:
+        """Solve n systems of k equations; the weights (n, k) are of A, not of a."""
+        from rankfold.manifold.kernels import normal_equations
+
+        n, k = self.nearest.shape
+        right, outliers = total
+        matrices = np.empty((n, k, k))
+        sides = np.empty((n, k))
+        normal_equations(
+            self.gram, self.over, self.nearest, right, outliers, self.ridge, matrices, sides
+        )
+        # Not on threads: called from several at once LAPACK does not always give the same last bit.
+        solved = np.linalg.solve(matrices, sides[:, :, None])[:, :, 0]
+        return solved * self.over[self.nearest]
 
 
 @dataclass(frozen=True)
 class Average(Embedding):
-    """Definition 1 as printed: weights 1 - W_j, W the geodesic distances over their sum, made to sum to one."""
+    """Definition 1 as printed: weights 1 - W_j, W the geodesic distances over their sum.
 
-    def __call__(self, context: Context) -> Array:
+    The weights are made to sum to one.
+    """
+
+    def at(self, overview: Overview) -> Projection:
         """M_1 = Σ_j (1 - W_j) M_j."""
-        from rankfold.manifold.kernels import embed
-
-        A = context.low_rank
-        nearest, paths = self.neighbours(context)
+        nearest, paths = self.neighbours(overview)
         share = paths / np.maximum(paths.sum(axis=1, keepdims=True), 1e-300)
         weights = 1 - share
-        # a single neighbour has all of the distance and so no weight as printed; it is all there is
         total = weights.sum(axis=1, keepdims=True)
-        weights = np.where(
-            total > 1e-12, weights / np.where(total > 1e-12, total, 1.0), 1 / nearest.shape[1]
-        )
-        phi = np.empty_like(A)
-        embed(A, nearest, weights, self.alpha * context.units, self.keep, 0, A.shape[1], phi)
-        return phi
+        # A single neighbour has all of the distance and so no weight as printed; it is all there
+        # is, and gets the weight one.
+        some = total > 1e-12
+        even = 1 / nearest.shape[1]
+        weights = np.where(some, weights / np.where(some, total, 1.0), even)
+        return Combination(nearest, self.alpha * overview.units, self.keep, weights)

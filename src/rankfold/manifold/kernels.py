@@ -1,4 +1,9 @@
-"""The neighbour-preserving embedding, compiled: who is near, and the work on a run of images or of pixels."""
+"""The neighbour-preserving embedding, compiled: who is near, which pixels count, and the sums.
+
+How to read it. A, V and E are n x b blocks of pixels of all images; ``nearest`` (n, k) has the
+neighbours of every image; outputs are written in place. :mod:`rankfold.manifold.embedding` says
+what is computed, and in which order.
+"""
 
 from __future__ import annotations
 
@@ -12,12 +17,15 @@ from rankfold.sums import PIECE, combine, dots
 
 Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
+Bools = npt.NDArray[np.bool_]
+Ints = npt.NDArray[np.integer[Any]]
 
 
 @njit(cache=True, nogil=True)
 def inverse_norms(gram: Floats) -> Floats:
     """1/‖A_i‖ (n,) from A A', zero for a zero row."""
-    norms, largest = np.empty(len(gram)), 1e-300
+    norms = np.empty(len(gram))
+    largest = 1e-300
     for i in range(len(gram)):
         norms[i] = np.sqrt(max(gram[i, i], 0.0))
         largest = max(largest, norms[i])
@@ -28,27 +36,34 @@ def inverse_norms(gram: Floats) -> Floats:
 
 @njit(cache=True, nogil=True)
 def chords(gram: Floats) -> Floats:
-    """Euclidean distances (n, n) between the rows of A over their norms, from A A'; a zero row is far from all."""
-    over, out = inverse_norms(gram), np.empty(gram.shape)
+    """Euclidean distances (n, n) between the rows of A over their norms, from A A'.
+
+    A zero row is far from all: 4 is beyond the sphere's diameter.
+    """
+    over = inverse_norms(gram)
+    out = np.empty(gram.shape)
     for i in range(len(gram)):
         for j in range(len(gram)):
             distance = np.sqrt(max(2 - 2 * (gram[i, j] * over[i] * over[j]), 0.0))
             dead = over[i] == 0 or over[j] == 0
-            out[i, j] = (
-                0.0 if i == j else 4.0 if dead else distance
-            )  # 4 is beyond the sphere's diameter
+            out[i, j] = 4.0 if dead else distance
+        out[i, i] = 0.0
     return out
 
 
 @njit(cache=True, nogil=True)
 def smallest(distances: Floats, k: int) -> Any:
-    """Where the k smallest values of every row but for the diagonal are (n, k), in order, the first of equals first.
+    """Where the k smallest values of every row are (n, k), in order, and what they are.
 
-    And what they are.
+    The diagonal does not count. The first of equals comes first.
     """
-    out, lengths = np.empty((len(distances), k), np.intp), np.empty((len(distances), k))
+    out = np.empty((len(distances), k), np.intp)
+    lengths = np.empty((len(distances), k))
     for i in range(len(distances)):
-        row, found, count = distances[i], out[i], 0
+        row = distances[i]
+        found = out[i]
+        count = 0
+        # Insertion into the short sorted list of those that were found so far.
         for j in range(len(row)):
             if j == i or (count == k and row[j] >= row[found[k - 1]]):
                 continue
@@ -65,49 +80,63 @@ def smallest(distances: Floats, k: int) -> Any:
 
 @njit(cache=True, nogil=True)
 def inliers(
-    sparse: Array,
-    valid: npt.NDArray[np.bool_],
-    alpha: float,
-    window: int,
-    shape: Any,
-    out: Array,
-    room: Array,
+    sparse: Array, valid: Bools, alpha: float, window: int, pieces: Ints, out: Array, room: Array
 ) -> None:
-    """ω (m,): 0 where a pixel is missing or the window around it is mostly error, else 1.
+    """ω (b,) of one image: 0 where a pixel is missing or its window is mostly error, else 1.
 
-    ``sparse`` (m,) is row i of E; a pixel is in error above ``alpha``; edges are replicated. An empty ``valid`` = all.
-    The votes are counted down the columns, then along the rows, each in a few long sums over the picture as one row,
-    in which only the ends of the rows come out wrong. ``room`` is what :func:`room_for` makes.
+    ``sparse`` is its row of E with the pixels around the block, ``pieces`` is what
+    :func:`rankfold.manifold.vote.segments` makes. A pixel is in error above ``alpha``. An empty
+    ``valid`` means that all pixels are; ``room`` is what :func:`room_for` makes.
     """
-    channels, height, width = shape
-    reach, size = window // 2, height * width
     half = np.uint16((window * window + 1) // 2)
-    flags, down, votes = room[0], room[1, reach : reach + size], room[0, :size]
-    for c in range(channels):
-        channel = slice(c * size, (c + 1) * size)
-        errors, here, picture = flags[reach * width :], out[channel], sparse[channel]
-        for k in range(size):
-            errors[k] = abs(picture[k]) > alpha
-        for y in range(reach):
-            for x in range(width):
-                flags[y * width + x] = errors[x]
-                errors[size + y * width + x] = errors[size - width + x]
-        add_windows(flags, window, width, down)
-        add_windows(room[1], window, 1, votes)
-        for y in range(height):
-            mend_ends(down[y * width : (y + 1) * width], reach, votes[y * width : (y + 1) * width])
-        for k in range(size):
-            here[k] = votes[k] < half
+    for s in range(len(pieces)):
+        begin, height, width, skipped, count, target = pieces[s]
+        votes = vote(sparse[begin : begin + height * width], alpha, window, height, width, room)
+        here = out[target : target + count]
+        for k in range(count):
+            here[k] = votes[skipped + k] < half
     if valid.size > 0:
         for k in range(len(out)):
             out[k] &= valid[k]
 
 
 @njit(cache=True, nogil=True)
-def room_for(window: int, shape: Any) -> Array:
+def vote(picture: Array, alpha: float, window: int, height: int, width: int, room: Array) -> Array:
+    """How many pixels (h w,) of the window around every pixel are in error; edges are replicated.
+
+    The votes are counted down the columns, then along the rows, each in a few long sums over the
+    picture as one row, in which only the ends of the rows come out wrong and are mended.
+    """
+    reach = window // 2
+    size = height * width
+    flags = room[0]
+    down = room[1, reach : reach + size]
+    votes = room[0, :size]
+    errors = flags[reach * width :]
+    for k in range(size):
+        errors[k] = abs(picture[k]) > alpha
+    # The first row is repeated above the picture, the last one below it.
+    for y in range(reach):
+        for x in range(width):
+            flags[y * width + x] = errors[x]
+            errors[size + y * width + x] = errors[size - width + x]
+    add_windows(flags, window, width, down)
+    add_windows(room[1], window, 1, votes)
+    for y in range(height):
+        row = slice(y * width, (y + 1) * width)
+        mend_ends(down[row], reach, votes[row])
+    return votes
+
+
+@njit(cache=True, nogil=True)
+def room_for(window: int, pieces: Ints) -> Array:
     """Two pictures as long rows, with room for half a window before and after."""
-    _, height, width = shape
-    return np.zeros((2, (height + window) * width + window), np.uint16)
+    largest = 0
+    for s in range(len(pieces)):
+        height = pieces[s, 1]
+        width = pieces[s, 2]
+        largest = max(largest, (height + window) * width + window)
+    return np.zeros((2, largest), np.uint16)
 
 
 @njit(cache=True, nogil=True)
@@ -124,14 +153,16 @@ def add_windows(values: Array, window: int, step: int, out: Array) -> None:
 
 @njit(cache=True, nogil=True)
 def mend_ends(row: Array, reach: int, out: Array) -> None:
-    """Sums over 2 reach + 1 values of a row whose first and last are repeated, for the places that need those."""
+    """Sums over 2 reach + 1 values at both ends of a row, whose first and last are repeated."""
     last = len(row) - 1
-    left, right = (reach + 1) * row[0], (reach + 1) * row[last]
+    left = (reach + 1) * row[0]
+    right = (reach + 1) * row[last]
     for k in range(1, reach + 1):
         left += row[min(k, last)]
         right += row[max(last - k, 0)]
     for x in range(min(reach, last + 1)):
-        out[x], out[last - x] = left, right
+        out[x] = left
+        out[last - x] = right
         left += row[min(x + 1 + reach, last)]
         left -= row[0]
         right += row[max(last - x - 1 - reach, 0)]
@@ -139,64 +170,19 @@ def mend_ends(row: Array, reach: int, out: Array) -> None:
 
 
 @njit(cache=True, nogil=True)
-def normal_equations(
-    A: Array,
-    gram: Floats,
-    over: Floats,
-    neighbours: Array,
-    target: Array,
-    omega: Array,
-    matrix: Floats,
-    right: Floats,
-    few: Array,
-    values: Array,
-) -> None:
-    """The ``matrix`` (k, k) Σ_p ω a_i a_j and the ``right`` side (k,) Σ_p ω a_i v, with a = A / ‖A‖.
-
-    Without ω, the matrix is part of the Gram matrix of A, and ``right`` holds Σ_p A_i v on entry; so only the pixels
-    that are left out are summed up and taken away, or those that are in where they are fewer. ``few`` (m,), unsigned so
-    that no index counts from the end, and ``values`` (k+1, m) are room for them. ``over`` is 1/‖A‖.
-    """
-    k, m = len(neighbours), len(target)
-    for sought in range(2):
-        count = find(omega, sought, few)
-        if 2 * count <= m:
-            break
-    for i in range(k + 1):
-        row = A[neighbours[i]] if i < k else target
-        for p in range(count):
-            values[i, p] = row[few[p]]
-    sums, every = np.zeros((k, k + 1)), np.arange(k + 1)
-    for start in range(0, count, PIECE):
-        for i in range(k):
-            dots(
-                values, every[i:], start, values[i, start : min(start + PIECE, count)], sums[i, i:]
-            )
-    for i in range(k):
-        scale = over[neighbours[i]]
-        for j in range(i, k + 1):
-            total = sums[i, j]
-            if not sought:
-                total = (gram[neighbours[i], neighbours[j]] if j < k else right[i]) - total
-            if j < k:
-                matrix[i, j] = matrix[j, i] = total * scale * over[neighbours[j]]
-            else:
-                right[i] = total * scale
-
-
-@njit(cache=True, nogil=True)
-def find(flags: Array, sought: int, out: Array) -> int:
-    """Write where flags (bytes, 0 or 1) have the value sought to ``out``, return how many. Skips eight at a time."""
-    others = np.uint64(0x0101010101010101 * (1 - sought))
-    count, whole = 0, len(flags) // 8 * 8
+def find_zeros(flags: Array, out: Array) -> int:
+    """Write where flags (bytes, 0 or 1) are zero to ``out``, return how many; eight at a time."""
+    ones = np.uint64(0x0101010101010101)
+    count = 0
+    whole = len(flags) // 8 * 8
     words = flags[:whole].view(np.uint64)
     for w in range(len(words)):
-        if words[w] != others:
+        if words[w] != ones:
             for p in range(8 * w, 8 * w + 8):
                 out[count] = p
-                count += flags[p] == sought
+                count += flags[p] == 0
     for p in range(whole, len(flags)):
-        if flags[p] == sought:
+        if flags[p] == 0:
             out[count] = p
             count += 1
     return count
@@ -204,7 +190,10 @@ def find(flags: Array, sought: int, out: Array) -> int:
 
 @njit(cache=True, nogil=True)
 def right_sides(A: Array, V: Array, nearest: Array, first: int, last: int) -> Floats:
-    """Σ_p A_j V_i (n, k) over some pixels, j the neighbours of i; a piece of all images at a time stays in cache."""
+    """Σ_p A_j V_i (n, k) over some pixels, j the neighbours of i.
+
+    A piece of all images at a time stays in cache.
+    """
     out = np.zeros(nearest.shape)
     for start in range(first, last, PIECE):
         end = min(start + PIECE, last)
@@ -214,38 +203,72 @@ def right_sides(A: Array, V: Array, nearest: Array, first: int, last: int) -> Fl
 
 
 @njit(cache=True, nogil=True)
-def systems(
+def outlier_sums(
     A: Array,
     E: Array,
     V: Array,
-    valid: npt.NDArray[np.bool_],
-    gram: Floats,
-    over: Floats,
-    nearest: Array,
+    valid: Bools,
+    nearest: Ints,
     alphas: Floats,
-    ridge: float,
     window: int,
-    shape: Any,
+    pieces: Ints,
     first: int,
     last: int,
-    matrices: Floats,
-    right: Floats,
+    out: Floats,
 ) -> None:
-    """Normal equations of a run of images, each off the support of its own error.
+    """Σ_p A_i A_j and Σ_p A_i V over the pixels in error, for a run of images from first to last.
 
-    They are written to ``matrices`` (n, k, k) and ``right`` (n, k), which has the sums over all pixels on entry. The
-    ``ridge`` is a share of the mean diagonal of a matrix.
+    ``out`` (n, k, k+1) gets the upper triangle for the k neighbours, the column of V last. E has
+    the pixels around the block, see :func:`inliers`; A, V and valid have the block's alone.
     """
-    k, m = nearest.shape[1], A.shape[1]
-    omega, few, values = (
-        np.empty(m, np.uint8),
-        np.empty(m, np.uint64),
-        np.empty((k + 1, m), A.dtype),
-    )
-    room = room_for(window, shape)
+    k = nearest.shape[1]
+    b = A.shape[1]
+    omega = np.empty(b, np.uint8)
+    # Unsigned, so that the compiler knows that no index counts from the end.
+    few = np.empty(b, np.uint64)
+    values = np.empty((k + 1, b), A.dtype)
+    every = np.arange(k + 1)
+    room = room_for(window, pieces)
     for i in range(first, last):
-        inliers(E[i], valid[i], alphas[i], window, shape, omega, room)
-        normal_equations(A, gram, over, nearest[i], V[i], omega, matrices[i], right[i], few, values)
+        inliers(E[i], valid[i], alphas[i], window, pieces, omega, room)
+        count = find_zeros(omega, few)
+        # The values at those pixels of all neighbours and of V, side by side.
+        for j in range(k + 1):
+            row = A[nearest[i, j]] if j < k else V[i]
+            for p in range(count):
+                values[j, p] = row[few[p]]
+        for start in range(0, count, PIECE):
+            end = min(start + PIECE, count)
+            for j in range(k):
+                dots(values, every[j:], start, values[j, start:end], out[i, j, j:])
+
+
+@njit(cache=True, nogil=True)
+def normal_equations(
+    gram: Floats,
+    over: Floats,
+    nearest: Ints,
+    right: Floats,
+    outliers: Floats,
+    ridge: float,
+    matrices: Floats,
+    sides: Floats,
+) -> None:
+    """Σ_p ω a_i a_j (n, k, k) and Σ_p ω a_i v (n, k) with a = A / ‖A‖, and the ridge.
+
+    Without ω they are in the Gram matrix of A and in ``right`` (n, k); the sums over the outliers
+    are taken away. The ``ridge`` is a share of the mean diagonal of a matrix; ``over`` is 1/‖A‖.
+    """
+    k = nearest.shape[1]
+    for i in range(len(nearest)):
+        near = nearest[i]
+        for j in range(k):
+            scale = over[near[j]]
+            for l in range(j, k):
+                total = gram[near[j], near[l]] - outliers[i, j, l]
+                matrices[i, j, l] = total * scale * over[near[l]]
+                matrices[i, l, j] = matrices[i, j, l]
+            sides[i, j] = (right[i, j] - outliers[i, j, k]) * scale
         trace = 0.0
         for j in range(k):
             trace += matrices[i, j, j]
@@ -269,8 +292,11 @@ def embed(
     for start in range(first, last, PIECE):
         end = min(start + PIECE, last)
         for i in range(len(A)):
-            to, own, limit = out[i, start:end], A[i, start:end], A.dtype.type(alphas[i])
-            combine(weights[i], A, nearest[i], start, to)
+            phi = out[i, start:end]
+            own = A[i, start:end]
+            limit = A.dtype.type(alphas[i])
+            # M_1, and then ε' of what the soft threshold leaves of the difference.
+            combine(weights[i], A, nearest[i], start, phi)
             for p in range(end - start):
-                rest = own[p] - to[p]
-                to[p] += share * (rest - min(max(rest, -limit), limit))
+                rest = own[p] - phi[p]
+                phi[p] += share * (rest - min(max(rest, -limit), limit))

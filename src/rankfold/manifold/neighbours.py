@@ -1,4 +1,4 @@
-"""Who is near whom along the manifold: geodesic distances from the Gram matrix, no pass over pixels."""
+"""Who is near whom along the manifold: geodesic distances from the Gram matrix alone."""
 
 from __future__ import annotations
 
@@ -8,11 +8,15 @@ import numpy.typing as npt
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.intp]
 
-DENSE = 100  # images up to which the cubic method, which has less to set up, is the quicker one
+# Images up to which the cubic method, which has less to set up, is the quicker one.
+DENSE = 100
 
 
 def unit_distances(gram: Floats) -> Floats:
-    """Euclidean distances (n, n) between the rows of A over their norms, from A A'; a zero row is far from all."""
+    """Euclidean distances (n, n) between the rows of A over their norms, from A A'.
+
+    A zero row is far from all.
+    """
     from rankfold.manifold.kernels import chords
 
     return np.asarray(chords(np.ascontiguousarray(gram)))
@@ -21,8 +25,8 @@ def unit_distances(gram: Floats) -> Floats:
 def geodesics(distances: Floats, k: int) -> Floats:
     """Shortest paths (n, n) on the symmetrised k-nearest-neighbour graph.
 
-    A pair that no path joins gets its Euclidean distance plus the largest geodesic there is: farther than every pair
-    that is joined, and still in order among its like.
+    A pair that no path joins gets its Euclidean distance plus the largest geodesic there is. So it
+    is farther than every pair that is joined, and still in order among its like.
     """
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import dijkstra, floyd_warshall
@@ -30,25 +34,26 @@ def geodesics(distances: Floats, k: int) -> Floats:
     n = len(distances)
     nearest, straight = _nearest(distances, k)
     rows = np.repeat(np.arange(n), k)
-    # two identical pictures are neighbours too, but a dense graph takes a length below 1e-8 for no edge
+    # Two identical pictures are neighbours too, but a dense graph takes a length below 1e-8 for no
+    # edge.
     lengths = np.maximum(straight.ravel(), 1e-7)
     if n <= DENSE:
         graph = np.full((n, n), np.inf)
         graph[rows, nearest.ravel()] = lengths
         paths = np.asarray(floyd_warshall(np.minimum(graph, graph.T), directed=True))
     else:
-        paths = np.asarray(
-            dijkstra(csr_array((lengths, (rows, nearest.ravel())), shape=(n, n)), directed=False)
-        )
+        graph = csr_array((lengths, (rows, nearest.ravel())), shape=(n, n))
+        paths = np.asarray(dijkstra(graph, directed=False))
     joined = np.isfinite(paths)
     return np.where(joined, paths, distances + paths[joined].max(initial=0.0))
 
 
 def geodesic_neighbours(gram: Floats, k: int, links: int | None = None) -> tuple[Ints, Floats]:
-    """The k geodesically nearest images (n, k) of every image, itself excluded, nearest first, and how far they are.
+    """The k geodesically nearest images (n, k) of every image, nearest first, and how far they are.
 
-    ``links`` neighbours are joined in the graph, k by default. With k or more no path needs to be searched: the k
-    nearest in space are one link away, and no path to anyone else is shorter than the straight line to it.
+    ``links`` neighbours are joined in the graph, k by default. With k or more no path needs to be
+    searched: the k nearest in space are one link away, and no path to anyone else is shorter than
+    the straight line to it.
     """
     distances = unit_distances(gram)
     paths = distances if links is None or links >= k else geodesics(distances, links)
@@ -56,7 +61,7 @@ def geodesic_neighbours(gram: Floats, k: int, links: int | None = None) -> tuple
 
 
 def _nearest(distances: Floats, k: int) -> tuple[Ints, Floats]:
-    """Where the smallest entries of every row but the diagonal are (n, k), smallest first, and what they are."""
+    """Where the smallest entries of every row but the diagonal are (n, k), and what they are."""
     from rankfold.manifold.kernels import smallest
 
     nearest, lengths = smallest(distances, k)

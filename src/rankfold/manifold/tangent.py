@@ -8,14 +8,25 @@ import numpy as np
 import numpy.typing as npt
 
 from rankfold.errors import InputError
-from rankfold.manifold.contract import Array, Context
+from rankfold.manifold.combination import Combination
+from rankfold.manifold.contract import Floats, Overview, Projection, Projector
 from rankfold.manifold.neighbours import geodesic_neighbours
+
+# Variance, as a share of the largest, below which a direction is rounding.
+NO_VARIANCE = 1e-10
 
 
 def estimate_dimension(X: npt.ArrayLike, share: float = 0.95) -> int:
-    """Intrinsic dimension of the rows of X (n, m) by PCA: the fewest components that carry ``share`` of the variance.
+    """Intrinsic dimension of the rows of X (n, m) by PCA.
 
-    The paper estimates its manifold's dimension in this way; the tangent projector uses it.
+    The fewest components that carry ``share`` of the variance. The paper estimates its manifold's
+    dimension in this way; the tangent projector uses it.
+
+    Parameters
+    ----------
+    X : (n, m) array
+    share : float
+        Between 0 and 1.
     """
     rows = np.asarray(X, dtype=np.float64)
     if rows.ndim != 2 or len(rows) < 2:
@@ -28,8 +39,8 @@ def estimate_dimension(X: npt.ArrayLike, share: float = 0.95) -> int:
     return dimension_of_gram(centred @ centred.T, share)
 
 
-def dimension_of_gram(centred: npt.NDArray[np.float64], share: float) -> int:
-    """The same from the Gram matrix of the centred rows."""
+def dimension_of_gram(centred: Floats, share: float) -> int:
+    """The same from the Gram matrix (n, n) of the centred rows."""
     variances = np.maximum(np.linalg.eigvalsh(centred)[::-1], 0.0)
     total = variances.sum()
     if total <= 0:
@@ -38,28 +49,40 @@ def dimension_of_gram(centred: npt.NDArray[np.float64], share: float) -> int:
 
 
 @dataclass(frozen=True)
-class Tangent:
-    """Φ_i = the point of the affine space through i's neighbours (mean + leading directions) nearest to A_i."""
+class Tangent(Projector):
+    """Φ_i = the point nearest to A_i in the affine space through its neighbours.
 
+    The space is their mean and their leading directions.
+    """
+
+    # K: how many neighbours span the space.
     n_neighbors: int = 12
-    dimension: int | None = None  # None: estimated, and at most K - 1
+    # Of the space; None: estimated, and at most K - 1.
+    dimension: int | None = None
+    # Of the variance, for the estimate.
     share: float = 0.95
 
-    def __call__(self, context: Context) -> Array:
-        """Local PCA through K x K Gram matrices."""
-        A = context.low_rank
-        n = len(A)
-        nearest, _ = geodesic_neighbours(context.gram, min(self.n_neighbors, n - 1))
+    def at(self, overview: Overview) -> Projection:
+        """Local PCA. All products of images are in the Gram matrix, so no pixel is looked at."""
+        gram = overview.gram
+        n = len(gram)
+        nearest, _ = geodesic_neighbours(gram, min(self.n_neighbors, n - 1))
         centring = np.eye(n) - 1 / n
-        wanted = self.dimension or dimension_of_gram(centring @ context.gram @ centring, self.share)
-        phi = np.empty_like(A)
-        for i in range(n):
-            near = A[nearest[i]].astype(np.float64, copy=False)
-            middle = near.mean(axis=0)
-            near = near - middle
-            values, vectors = np.linalg.eigh(near @ near.T)
-            keep = np.arange(len(values))[::-1][: min(wanted, len(values) - 1)]
-            keep = keep[values[keep] > 1e-12 * max(values[-1], 1e-300)]
-            basis = (vectors[:, keep] / np.sqrt(values[keep])).T @ near
-            phi[i] = middle + ((A[i] - middle) @ basis.T) @ basis
-        return phi
+        wanted = self.dimension or dimension_of_gram(centring @ gram @ centring, self.share)
+        weights = np.stack([tangent_weights(gram, i, nearest[i], wanted) for i in range(n)])
+        return Combination(nearest, np.zeros(n), keep=0.0, fixed=weights)
+
+
+def tangent_weights(gram: Floats, image: int, near: npt.NDArray[np.intp], dimension: int) -> Floats:
+    """Weights (k,) of the neighbours that make the nearest point of their affine space."""
+    k = len(near)
+    centring = np.eye(k) - 1 / k
+    # Products of the centred neighbours with each other, (k, k), and with the centred image, (k,).
+    among = centring @ gram[np.ix_(near, near)] @ centring
+    with_image = centring @ (gram[near, image] - gram[np.ix_(near, near)].mean(axis=1))
+    values, vectors = np.linalg.eigh(among)
+    leading = np.arange(k)[::-1][: min(dimension, k - 1)]
+    leading = leading[values[leading] > NO_VARIANCE * max(values[-1], 1e-300)]
+    directions = vectors[:, leading]
+    coefficients = (directions / values[leading]) @ (directions.T @ with_image)
+    return np.asarray(1 / k + centring @ coefficients)

@@ -69,6 +69,8 @@ class ReportData:
     outlines : (n, 4, 2) array or None
         Where each frame went from its start, in coordinates of the frame.
     failed : (n,) array
+    failed_above : float
+        The score above which a picture failed.
     command : str
         What repeats the run; empty if unknown.
     """
@@ -85,4 +87,5 @@ class ReportData:
     spectra: dict[str, Floats]
     outlines: Floats | None
     failed: npt.NDArray[np.bool_]
+    failed_above: float
     command: str

@@ -83,6 +83,7 @@ def _of_alignment(run: Run, result: Alignment) -> ReportData:
         },
         outlines=outlines,
         failed=result.failed,
+        failed_above=result.failed_above,
         command=_command(run),
     )
 
@@ -159,6 +160,7 @@ def _of_decomposition(run: Run, result: Decomposition) -> ReportData:
         spectra={"input": spectrum(given), "low-rank": spectrum(result.low_rank)},
         outlines=None,
         failed=np.zeros(len(cards), dtype=bool),
+        failed_above=np.inf,
         command=_command(run),
     )
 

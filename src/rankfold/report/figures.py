@@ -1,7 +1,7 @@
 """The plots of the report, as SVG that takes the page's own text colour.
 
-This is the one home of matplotlib. Each public function returns one ``<svg>`` element; it hands a
-function that draws on axes to ``_svg``, which sets the style and cleans the text.
+This is the one home of matplotlib. Each function of a row of PLOTS returns one ``<svg>`` element;
+it hands a function that draws on axes to ``_svg``, which sets the style and cleans the text.
 """
 
 from __future__ import annotations
@@ -9,12 +9,14 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from rankfold.align import STAGES
 from rankfold.families import Floats
+from rankfold.report.content import ReportData
 from rankfold.status import Trace
 
 # Stands for the page's text colour until the plot is in the page.
@@ -24,7 +26,6 @@ BLUE = "#3b82f6"
 ORANGE = "#e08a1e"
 RED = "#dc4437"
 GREEN = "#2f9e68"
-STAGES = {"coarse": GREEN, "features": ORANGE, "pixels": BLUE}
 
 # Unit: inches. The page stretches the plot to its own width.
 SIZE = (5.2, 3.3)
@@ -61,11 +62,12 @@ STYLE: Any = {
 }
 
 
-def convergence(trace: Trace) -> str:
+def convergence(data: ReportData) -> str:
     """Return a plot of the objective over that of the steps, by outer iteration.
 
     A decomposition has no outer iterations; its inner ones are shown, with their residuals.
     """
+    trace = data.trace
     if len(trace.outer.get("objective", ())):
         return _svg(lambda axes: _draw_outer(axes, trace), rows=2, share=True)
     return _svg(lambda axes: _draw_inner(axes, trace), rows=2, share=True)
@@ -80,7 +82,9 @@ def _draw_outer(axes: Any, trace: Trace) -> None:
     numbers = np.arange(1, len(stages) + 1)
     for stage in dict.fromkeys(stages.tolist()):
         chosen = stages == stage
-        style = {"color": STAGES.get(stage, BLUE), **DOTTED_LINE}
+        # A run of another version may have stages that this one does not know.
+        colour = STAGES[stage].colour if stage in STAGES else BLUE
+        style = {"color": colour, **DOTTED_LINE}
         above.plot(numbers[chosen], objective[chosen], label=stage, **style)
         below.semilogy(numbers[chosen], step[chosen], **style)
     above.set_ylabel("objective")
@@ -105,8 +109,9 @@ def _draw_inner(axes: Any, trace: Trace) -> None:
     below.set_xlabel("inner iteration")
 
 
-def singular_values(spectra: dict[str, Floats]) -> str:
-    """Return a plot of singular values (n,) on one logarithmic axis, one line a caption."""
+def singular_values(data: ReportData) -> str:
+    """Return a plot of all spectra on one logarithmic axis, one line a caption."""
+    spectra = data.spectra
 
     def draw(axes: Any) -> None:
         (plot,) = axes
@@ -124,14 +129,16 @@ def singular_values(spectra: dict[str, Floats]) -> str:
     return _svg(draw)
 
 
-def transforms(outlines: Floats, failed: npt.NDArray[np.bool_]) -> str:
-    """Return a plot of where frames (n, 4, 2) went from their starts; ``failed`` (n,) are red."""
+def transforms(data: ReportData) -> str:
+    """Return a plot of where the frames went from their starts; those that failed are red."""
+    outlines = data.outlines
+    assert outlines is not None
 
     def draw(axes: Any) -> None:
         (plot,) = axes
         # Many outlines lie over each other: the more there are, the fainter each is.
         faint = max(0.12, min(0.6, 20 / len(outlines)))
-        for quad, bad in zip(outlines, failed, strict=True):
+        for quad, bad in zip(outlines, data.failed, strict=True):
             colour = RED if bad else BLUE
             alpha = 0.9 if bad else faint
             height = 3 if bad else 2
@@ -151,8 +158,10 @@ def _closed(quad: Floats) -> Floats:
     return np.vstack([quad, quad[:1]])
 
 
-def scores(values: Floats, limit: float) -> str:
-    """Return a plot of the scores (n,) of all pictures, sorted; those above the limit failed."""
+def scores(data: ReportData) -> str:
+    """Return a plot of the scores of all pictures, sorted; those above the limit failed."""
+    limit = data.failed_above
+    values = np.array([card.score for card in data.cards])
 
     def draw(axes: Any) -> None:
         (plot,) = axes
@@ -166,6 +175,33 @@ def scores(values: Floats, limit: float) -> str:
         plot.set_ylabel("score")
 
     return _svg(draw)
+
+
+@dataclass(frozen=True)
+class Plot:
+    """A row of PLOTS."""
+
+    # May name parts of the report, as in "{data.title}".
+    caption: str
+    draw: Callable[[ReportData], str]
+    # Whether it is only for pictures that were moved.
+    needs_transforms: bool = False
+
+
+# In the order in which the page shows them.
+PLOTS = (
+    Plot("Convergence", convergence),
+    Plot("Singular values", singular_values),
+    Plot("Where the frames went", transforms, needs_transforms=True),
+    Plot("Scores (above {data.failed_above:g}: failed)", scores, needs_transforms=True),
+)
+
+
+def drawn(data: ReportData) -> list[tuple[str, str]]:
+    """Return captions and SVG elements of all plots that a report has, in order."""
+    moved = data.outlines is not None
+    chosen = [plot for plot in PLOTS if moved or not plot.needs_transforms]
+    return [(plot.caption.format(data=data), plot.draw(data)) for plot in chosen]
 
 
 def _svg(draw: Callable[[Any], None], rows: int = 1, share: bool = False) -> str:

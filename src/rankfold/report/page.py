@@ -17,10 +17,10 @@ from typing import Any
 import numpy as np
 
 from rankfold import __version__
-from rankfold.align.scores import FAILED
 from rankfold.errors import InputError
 from rankfold.report.content import ReportData
 from rankfold.report.data import report_data
+from rankfold.report.figures import drawn
 from rankfold.report.pictures import Bytes
 from rankfold.runs import Run, open_run
 
@@ -66,7 +66,7 @@ def render(data: ReportData) -> str:
     """Return the page as text."""
     try:
         template = _template()
-        plots = _plots(data)
+        plots = drawn(data)
     except ImportError as error:
         raise InputError(
             "a report needs matplotlib and jinja2; run `pip install rankfold[report]`"
@@ -93,24 +93,6 @@ def _template() -> Any:
     )
     page = resources.files("rankfold.report").joinpath("page.html")
     return environment.from_string(page.read_text("utf-8"))
-
-
-def _plots(data: ReportData) -> list[tuple[str, str]]:
-    """Captions and SVG elements, in the order in which they are shown."""
-    from rankfold.report import figures
-
-    plots = [
-        ("Convergence", figures.convergence(data.trace)),
-        ("Singular values", figures.singular_values(data.spectra)),
-    ]
-    if data.outlines is None:
-        return plots
-    values = np.array([card.score for card in data.cards])
-    return [
-        *plots,
-        ("Where the frames went", figures.transforms(data.outlines, data.failed)),
-        (f"Scores (above {FAILED}: failed)", figures.scores(values, FAILED)),
-    ]
 
 
 def _payload(data: ReportData) -> str:

@@ -9,6 +9,7 @@ import numpy as np
 
 from rankfold.errors import InputError
 from rankfold.io import Source, write_pictures
+from rankfold.io.source import nothing
 from rankfold.result import Alignment
 from rankfold.runs.display import Array
 from rankfold.runs.folder import load_alignment
@@ -24,7 +25,7 @@ def apply_run(
     scale: float | None = 1.0,
     format: str | None = None,
     overwrite: bool = False,
-    done: Callable[[], object] = int,
+    done: Callable[[], object] = nothing,
 ) -> Path:
     """Bring pictures into the frame of a run and write them, one in memory at a time.
 

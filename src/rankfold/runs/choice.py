@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rankfold.align.methods import check_start
-from rankfold.align.plan import batch_reduction, default_reduction
+from rankfold.align.reduction import batch_reduction, default_reduction
+from rankfold.align.request import check_transforms
 from rankfold.errors import InputError
 from rankfold.families import Floats, get_family, shift
 from rankfold.io import Source
@@ -76,7 +76,7 @@ def choose(
         grid = grid or Frame(*_median_size(source))
         points = read_points_csv(init, source.names)
         # n x 3 x 3; align checks given transforms again, but only after everything is read.
-        start = check_start(points.transforms(get_family(family)), source.names)
+        start = check_transforms(points.transforms(get_family(family)), source.names)
     else:
         earlier = load_alignment(init)
         grid = grid or earlier.frame

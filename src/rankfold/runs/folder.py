@@ -19,6 +19,7 @@ import numpy as np
 from rankfold import storage
 from rankfold.errors import FormatError, InputError
 from rankfold.io import Source, write_pictures
+from rankfold.io.source import nothing
 from rankfold.result import Alignment, Decomposition, load
 from rankfold.runs.display import Array, Bytes
 from rankfold.runs.thumbnails import small_copies
@@ -157,7 +158,7 @@ def write_parts(
     result: Alignment | Decomposition,
     source: Source,
     format: str | None = None,
-    done: Callable[[], object] = int,
+    done: Callable[[], object] = nothing,
 ) -> list[Path]:
     """Write aligned (if there are any), low-rank and error pictures into a folder.
 

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rankfold.align import align, decompose
+from rankfold.align.request import schedule_for
 from rankfold.crop import crop_to_common
 from rankfold.errors import InputError
 from rankfold.io import Source
@@ -85,6 +86,7 @@ def run_align(
     """
     output = output or Output()
     watch = watch or Unwatched()
+    _check_schedule("meadmm", options)
     began = time.perf_counter()
     with whole_or_nothing(folder, output.overwrite) as draft:
         stack = _read(source, choice.reduction, options, watch)
@@ -144,6 +146,7 @@ def run_decompose(
     """
     output = output or Output()
     watch = watch or Unwatched()
+    _check_schedule("rpca", options)
     began = time.perf_counter()
     with whole_or_nothing(folder, output.overwrite) as draft:
         stack = _read(source, choice.reduction, options, watch)
@@ -160,6 +163,13 @@ def run_decompose(
         seconds=_since(began),
         remarks=tuple(remarks),
     )
+
+
+def _check_schedule(default: str, options: Mapping[str, Any]) -> None:
+    """Refuse a schedule that has no effect before the pictures are read, which may take long."""
+    names = ("projector", "rank_surrogate", "schedule")
+    chosen = {name: options[name] for name in names if name in options}
+    schedule_for(options.get("method", default), **chosen)
 
 
 def _read(source: Source, reduction: int, options: Mapping[str, Any], watch: Watch) -> Stack:
@@ -204,8 +214,9 @@ def _finish(run: Run, source: Source, output: Output, watch: Watch) -> list[str]
     """Write pictures and report; what cannot be written becomes a remark, the result is kept."""
     remarks = []
     if output.pictures:
-        # Three parts of every picture: aligned, low-rank and error.
-        watch.say("writing pictures", 3 * len(source))
+        # Aligned, low-rank and error of every picture; nothing is aligned in a decomposition.
+        parts = 3 if isinstance(run.result, Alignment) else 2
+        watch.say("writing pictures", parts * len(source))
         try:
             write_parts(run.path, run.result, source, output.format, watch.advance)
         except InputError as error:

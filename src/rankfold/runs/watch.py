@@ -11,10 +11,13 @@ class Watch(Protocol):
     """Whoever follows a run: told of its steps, and asked after each iteration whether to stop."""
 
     def say(self, text: str, total: float | None = None) -> None:
-        """Hear that a step begins, which has ``total`` parts if they can be counted."""
+        """A step begins, which has ``total`` parts if they can be counted."""
 
     def advance(self) -> None:
-        """Hear that one part of the step is done."""
+        """One part of the step is done."""
+
+    def begin_stage(self, name: str, stages: tuple[str, ...]) -> None:
+        """A stage of the alignment begins; ``stages`` are all that run."""
 
     def __call__(self, record: Record) -> bool:
         """Look at an iteration; return True to stop the run and keep what there is."""
@@ -28,6 +31,9 @@ class Unwatched:
 
     def advance(self) -> None:
         """Take no notice of a part."""
+
+    def begin_stage(self, name: str, stages: tuple[str, ...]) -> None:
+        """Take no notice of a stage."""
 
     def __call__(self, record: Record) -> bool:  # noqa: ARG002 (every watch takes a record)
         """Let the run go on."""

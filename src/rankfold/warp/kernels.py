@@ -194,7 +194,7 @@ def try_out(
     return before, after
 
 
-@njit(cache=True, nogil=True, fastmath=FREE)
+@njit(cache=True, nogil=True, fastmath=FREE, forceinline=True)
 def compare(trial: Array, seen: Bools, row: Array, valid: Bools, target: Array) -> Any:
     """Return the L1 distances of a row and of a trial from a target, and the pixels compared.
 

@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from rankfold.errors import InputError
-from rankfold.executors import Executor, shared_out
 from rankfold.families import Family, Floats, coordinate_jacobian, shift
+from rankfold.scale import Executor, shared_out
 from rankfold.stack import Bools
 from rankfold.warp.sampling import Sampler
 

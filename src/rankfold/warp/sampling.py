@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from rankfold.executors import Executor, shared_out
 from rankfold.families import Floats, point_jacobian
+from rankfold.scale import Executor, shared_out
 from rankfold.stack import Bools, Frame, Stack
 from rankfold.warp.smoothing import reach_of
 from rankfold.warp.sources import PreparedSource, prepare_source

@@ -1,11 +1,14 @@
-"""The watcher of a run: what stops it."""
+"""The watcher of a run: what it says and draws, and what stops it."""
 
 import signal
+from itertools import pairwise
 
+import numpy as np
 import pytest
 
 import rankfold as rf
-from rankfold.cli.progress import Watcher
+from rankfold.cli import progress
+from rankfold.cli.progress import Watcher, standing_apart
 from rankfold.runs import Watch
 
 
@@ -14,8 +17,20 @@ def observed(outer=0):
     return rf.InnerRecord(outer, 3, 1.0, 0.5, 0.5, 2, 1e-3, 1e-3, 1.0)
 
 
+class Recorder:
+    """Stands for the line that is drawn: it remembers what it was told."""
+
+    def __init__(self, watch):
+        self.updates = []
+        watch.progress.update = lambda _, **words: self.updates.append(words)
+
+    @property
+    def shares(self):
+        return [u["completed"] / u["total"] for u in self.updates if u.get("total")]
+
+
 def test_a_watcher_watches_runs():
-    watch: Watch = Watcher(silent=True, stages=("pixels",))
+    watch: Watch = Watcher(silent=True)
     watch.say("reading", 3)
     watch.advance()
     assert watch(observed()) is False
@@ -24,9 +39,64 @@ def test_a_watcher_watches_runs():
 
 def test_the_first_interrupt_asks_and_the_second_gives_up():
     before = signal.getsignal(signal.SIGINT)
-    with Watcher(silent=True, stages=("pixels",)) as watch:
+    with Watcher(silent=True) as watch:
         signal.raise_signal(signal.SIGINT)
         assert watch(observed()) is True
         with pytest.raises(KeyboardInterrupt):
             signal.raise_signal(signal.SIGINT)
     assert signal.getsignal(signal.SIGINT) is before
+
+
+@pytest.mark.parametrize("method", ["rpca", "rasl", "meadmm"])
+def test_the_bar_never_runs_backwards_and_names_every_stage(heads, method, monkeypatch):
+    monkeypatch.setattr(progress, "EVERY", 0.0)
+    watch = Watcher(silent=True)
+    drawn = Recorder(watch)
+    rf.align(heads.images, method=method, frame=heads.frame, init=heads.start, observe=watch)
+    assert all(one <= other for one, other in pairwise(drawn.shares))
+    assert 0.7 < drawn.shares[-1] <= 1.0
+    named = {update["description"].split()[0] for update in drawn.updates}
+    wanted = {"rpca": set(), "rasl": {"pixels"}, "meadmm": {"features", "rescue", "pixels"}}
+    assert named == wanted[method] | {"decomposition", "scores"}
+
+
+def test_a_second_run_starts_the_bar_again(heads):
+    watch = Watcher(silent=True)
+    drawn = Recorder(watch)
+    stages = ("pixels", "decomposition")
+    watch.begin_stage("decomposition", stages)
+    high = drawn.shares[-1]
+    watch.begin_stage("pixels", stages)
+    assert drawn.shares[-1] < high
+
+
+def test_a_decomposition_alone_has_a_bar_too(monkeypatch):
+    monkeypatch.setattr(progress, "EVERY", 0.0)
+    watch = Watcher(silent=True)
+    drawn = Recorder(watch)
+    rf.decompose(np.random.default_rng(0).random((6, 40)), observe=watch)
+    assert drawn.updates
+    assert all("decomposition" in update["description"] for update in drawn.updates)
+
+
+def test_without_a_terminal_there_is_a_line_a_stage(heads, capsys):
+    with Watcher(silent=False) as watch:
+        watch.say("reading", 8)
+        rf.align(heads.images, method="rasl", frame=heads.frame, init=heads.start, observe=watch)
+    said = capsys.readouterr().err.splitlines()
+    assert said[0] == "reading"
+    assert said[1] == "stage 1 of 3, pixels: align the pixels"
+    assert [line.split(",")[0] for line in said[1:]] == [f"stage {k} of 3" for k in (1, 2, 3)]
+
+
+def test_a_silent_watcher_says_nothing(heads, capsys):
+    with Watcher(silent=True) as watch:
+        watch.say("reading", 8)
+        watch.begin_stage("pixels", ("pixels",))
+    assert capsys.readouterr() == ("", "")
+
+
+def test_pictures_that_stand_apart_are_counted():
+    residual = np.array([1.0, 1.1, 0.9, 1.05, 0.95, 9.0])
+    assert standing_apart(residual) == 1
+    assert standing_apart(np.ones(5)) == 0

@@ -15,8 +15,8 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-from rankfold.executors import Executor, executor_for
 from rankfold.families import Floats
+from rankfold.scale import Executor, executor_for
 from rankfold_lab.bench.setting import jobs_of
 
 Array = npt.NDArray[Any]

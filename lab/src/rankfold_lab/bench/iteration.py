@@ -12,8 +12,8 @@ import numpy as np
 
 from rankfold.align import align
 from rankfold.errors import ConvergenceWarning
-from rankfold.executors import executor_for
 from rankfold.families import Floats
+from rankfold.scale import executor_for
 from rankfold.status import Record
 from rankfold_lab import inner
 from rankfold_lab.bench.declared import declared

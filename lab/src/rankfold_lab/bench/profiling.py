@@ -11,7 +11,7 @@ from importlib import import_module
 from typing import Any
 from unittest.mock import patch
 
-from rankfold.executors import executor_for
+from rankfold.scale import executor_for
 from rankfold_lab import inner
 from rankfold_lab.bench.declared import declared, matrix
 from rankfold_lab.bench.inputs import read_matrix

@@ -5,13 +5,21 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from rankfold import FAMILIES, Stack
+from rankfold import FAMILIES, InputError, Stack
 from rankfold.admm import Settings
-from rankfold.align.loop import OuterSettings, iterate
-from rankfold.align.steps import displacements, guarded_step, limit, residuals
+from rankfold.align.loop import InnerLoop, OuterLoop, iterate
+from rankfold.align.settings import StepSettings
+from rankfold.align.steps import (
+    apply_gauge,
+    check_gauge,
+    displacements,
+    guarded_step,
+    limit,
+    residuals,
+)
 from rankfold.datasets import rendered_heads
-from rankfold.executors import Serial
 from rankfold.families import shift
+from rankfold.scale import Serial
 from rankfold.warp import linearise, prepare
 from rankfold.warp.linearisation import Motion
 
@@ -20,64 +28,58 @@ CORNERS = BATCH.frame.corners
 
 
 def at(offsets, family="similarity"):
-    """Sampler, motion and linearisation with every head shifted by ``offsets`` (6, 2) from its place."""
+    """Sampler, motion and linearisation with every head shifted by ``offsets`` (6, 2)."""
     start = BATCH.truth @ np.stack([shift(np.asarray(o, float)) for o in offsets])
     sampler = prepare(Stack.of(BATCH.images), BATCH.frame, BATCH.start, np.float64)
     motion = Motion.starting_at(start, FAMILIES[family], BATCH.frame.centre)
     return sampler, motion, linearise(sampler, motion)
 
 
-def step_of(offsets, increments, **settings):
+def step_of(offsets, change, **numbers):
     sampler, motion, local = at(offsets)
-    true_rows = at(np.zeros((6, 2)))[2].data  # what every head should look like
-    step = guarded_step(
-        sampler, motion, increments, local, true_rows, OuterSettings(**settings), Serial()
+    # What every head should look like.
+    true_rows = at(np.zeros((6, 2)))[2].data
+    return guarded_step(
+        sampler, motion, change, local, true_rows, StepSettings(**numbers), Serial()
     )
-    return motion, step
 
 
 def shifts(values):
-    """Increments (6, 4) of a similarity that only shift along x."""
-    increments = np.zeros((6, 4))
-    increments[:, 2] = values
-    return increments
+    """Changes (6, 4) of a similarity that only shift along x."""
+    change = np.zeros((6, 4))
+    change[:, 2] = values
+    return change
 
 
 @pytest.mark.parametrize("family", list(FAMILIES))
-def test_no_increment_whatever_moves_a_corner_further_than_the_trust_region(family):
+def test_no_change_whatever_moves_a_corner_further_than_the_trust_region(family):
     rng = np.random.default_rng(0)
     _, motion, _ = at(np.zeros((6, 2)), family)
     for size in (1e-3, 0.1, 1, 10, 1e3, 1e8):
         for _ in range(5):
             wild = size * rng.standard_normal(motion.parameters.shape)
             limited = limit(motion, wild, CORNERS, 3.0)
-            moved = displacements(
-                motion.transforms,
-                motion.with_parameters(motion.parameters + limited).transforms,
-                CORNERS,
-            )
+            there = motion.with_parameters(motion.parameters + limited)
+            moved = displacements(motion.transforms, there.transforms, CORNERS)
             assert (moved <= 3.0).all()
 
 
-def test_small_increments_pass_and_large_ones_use_the_room_they_have():
+def test_small_changes_pass_and_large_ones_use_the_room_they_have():
     _, motion, _ = at(np.zeros((6, 2)))
     small = shifts(1.0)
     np.testing.assert_array_equal(limit(motion, small, CORNERS, 3.0), small)
-    moved = displacements(
-        motion.transforms,
-        motion.with_parameters(
-            motion.parameters + limit(motion, shifts(5.0), CORNERS, 3.0)
-        ).transforms,
-        CORNERS,
-    )
+    limited = limit(motion, shifts(5.0), CORNERS, 3.0)
+    there = motion.with_parameters(motion.parameters + limited)
+    moved = displacements(motion.transforms, there.transforms, CORNERS)
     assert (moved > 2.0).all()
     np.testing.assert_array_equal(limit(motion, shifts(np.nan), CORNERS, 3.0), 0)
     np.testing.assert_array_equal(limit(motion, shifts(9.0), CORNERS, np.inf), shifts(9.0))
 
 
 def test_a_right_step_is_taken_whole_a_long_one_is_halved_a_wrong_one_is_refused():
-    offsets = np.tile([1.0, 0.0], (6, 1))  # the right step is -1 along x
-    right, long, wrong = (step_of(offsets, shifts(v), trust=np.inf)[1] for v in (-1.0, -2.6, 2.0))
+    # The right step is -1 along x.
+    offsets = np.tile([1.0, 0.0], (6, 1))
+    right, long, wrong = (step_of(offsets, shifts(v), trust=np.inf) for v in (-1.0, -2.6, 2.0))
     assert (right.lengths == 1).all()
     assert right.improved.all()
     assert (long.lengths == 0.5).all()
@@ -87,7 +89,7 @@ def test_a_right_step_is_taken_whole_a_long_one_is_halved_a_wrong_one_is_refused
 
 
 def test_without_halvings_every_step_is_taken():
-    _, step = step_of(np.tile([1.0, 0.0], (6, 1)), shifts(2.0), halvings=None, trust=np.inf)
+    step = step_of(np.tile([1.0, 0.0], (6, 1)), shifts(2.0), halvings=None, trust=np.inf)
     assert (step.lengths == 1).all()
 
 
@@ -112,10 +114,31 @@ def test_the_loop_stops_when_no_residual_improves():
         return replace(local, basis=0 * local.basis, to_parameters=0 * local.to_parameters)
 
     sampler, motion, _ = at(np.zeros((6, 2)))
-    settings = OuterSettings(outer_tol=0, objective_tol=-np.inf)
-    lam = 1 / np.sqrt(1890)
-    result = iterate(
-        sampler, motion, lam, Settings(tol=1e-3), settings, Serial(), discretisation=blind
-    )
+    inner = InnerLoop(1 / np.sqrt(1890), Settings(tol=1e-3))
+    outer = OuterLoop(outer_tol=0, numbers=StepSettings(objective_tol=-np.inf), linearise=blind)
+    result = iterate(sampler, motion, inner, outer, Serial())
     assert result.stop_rule == "no residual improved"
     assert len(result.outer) == 1
+
+
+class TestGauge:
+    def test_what_is_held_stays_where_it_was(self):
+        _, motion, _ = at(np.zeros((6, 2)))
+        start = motion.transforms
+        rng = np.random.default_rng(0)
+        away = motion.with_parameters(motion.parameters + 0.1 * rng.standard_normal((6, 4)))
+        held = apply_gauge(away, start, 2)
+        np.testing.assert_allclose(held.transforms[2], start[2], atol=1e-10)
+        assert apply_gauge(away, start, "none") is away
+        # All of them have moved by the same matrix.
+        common = np.linalg.inv(away.transforms) @ held.transforms
+        np.testing.assert_allclose(common, np.stack([common[0]] * 6), atol=1e-10)
+
+    @pytest.mark.parametrize("gauge", ["mean", "none", 0, 5, np.int64(3)])
+    def test_these_are_gauges(self, gauge):
+        assert check_gauge(gauge, 6) == gauge
+
+    @pytest.mark.parametrize("gauge", ["median", None, 1.5, 6, -1])
+    def test_these_are_none(self, gauge):
+        with pytest.raises(InputError, match="gauge"):
+            check_gauge(gauge, 6)

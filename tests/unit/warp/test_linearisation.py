@@ -20,7 +20,7 @@ def texture(rng, shape=(60, 64)):
 
 
 def case(family, rng, colour=False):
-    """One picture, a random start of the frame over it and random parameters of the family on top."""
+    """One picture, a random start of the frame over it, random parameters of the family on top."""
     image = np.stack([texture(rng) for _ in range(3)], axis=2) if colour else texture(rng)
     stack = Stack.of([image, image])
     start = stack.centred(FRAME, ZOOM) @ shift(rng.uniform(-2, 2, 2))

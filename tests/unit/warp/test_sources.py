@@ -1,4 +1,4 @@
-"""Of a large picture only a part is prepared; whatever is sampled must be what the whole would have given."""
+"""Of a large picture only a part is prepared; samples must be what the whole would give."""
 
 import numpy as np
 import pytest
@@ -6,9 +6,10 @@ import pytest
 import rankfold as rf
 from rankfold import Frame, Stack
 from rankfold.align.features import contrast_sampler
+from rankfold.align.settings import FeatureSettings
 from rankfold.datasets import rendered_heads
-from rankfold.executors import Serial
 from rankfold.families import shift
+from rankfold.scale import Serial
 from rankfold.warp import prepare, sources
 from rankfold.warp.sources import extent
 
@@ -20,7 +21,9 @@ TILTED = np.array([[1.3, -0.2, 240.3], [0.25, 1.2, 180.6], [1e-3, -2e-3, 1.0]])
 SAMPLERS = {
     "pixels": lambda stack, at: prepare(stack, FRAME, at, np.float64),
     "blurred": lambda stack, at: prepare(stack, FRAME, at, np.float64, blur=8.0),
-    "contrast": lambda stack, at: contrast_sampler(stack, FRAME, at, np.float64, Serial()),
+    "contrast": lambda stack, at: contrast_sampler(
+        stack, FRAME, at, np.float64, Serial(), FeatureSettings()
+    ),
 }
 
 

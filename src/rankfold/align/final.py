@@ -1,0 +1,70 @@
+"""What comes after the transforms are found: the decomposition and the scores."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from rankfold.admm import Problem, Settings, Solution, default_sparsity, weights_of
+from rankfold.align.agreement import feature_rows
+from rankfold.align.job import Job, Progress, Rows
+from rankfold.align.scores import place_scores
+from rankfold.warp.linearisation import warp_normalised
+
+
+def decomposition_stage(job: Job, progress: Progress) -> Progress:
+    """Decompose at fixed transforms, so that aligned = low_rank + sparse to the tolerance."""
+    request = job.request
+    rows = Rows(*warp_normalised(job.full, job.transforms_at(progress), job.executor))
+    problem = Problem(
+        rows.data,
+        default_sparsity(rows.data.shape, request.sparsity_weight),
+        weights_of(rows.valid),
+        units=job.full.value_range / rows.norms,
+        shape=job.full.row_shape,
+    )
+    near = nearby_solution(job, progress)
+    # An observer that has stopped the alignment still gets its pictures decomposed.
+    watch = None if progress.over else job.observe
+    settings = last_settings(job, going_on=near is not None)
+    solution = request.method.solve(problem, settings, job.executor, watch, -1, near)
+    return replace(progress, rows=rows, decomposition=solution)
+
+
+def nearby_solution(job: Job, progress: Progress) -> Solution | None:
+    """The last step's solution, where the schedule goes on from it and its rows are these."""
+    goes_on = job.request.schedule.after_steps is not None
+    if not goes_on or progress.over or not job.guided_by_all:
+        return None
+    return progress.solution
+
+
+def last_settings(job: Job, going_on: bool) -> Settings:
+    """Inner settings of the last decomposition."""
+    request = job.request
+    schedule = request.schedule
+    settings = replace(request.inner, clone=request.last_clone, penalty=schedule.penalty)
+    if going_on and schedule.after_steps is not None:
+        settings = replace(settings, penalty=schedule.after_steps)
+    if settings.convex:
+        more = request.settings.decomposition.more_iterations
+        settings = replace(settings, max_iter=more * settings.max_iter)
+    return settings
+
+
+def score_stage(job: Job, progress: Progress) -> Progress:
+    """Ask of every picture whether it found its place."""
+    assert progress.rows is not None
+    assert progress.decomposition is not None
+    transforms = job.transforms_at(progress)
+    if job.request.features is None:
+        sampler = job.full
+        rows = (progress.rows.data, progress.decomposition.low_rank, progress.rows.valid)
+        offset = None
+    else:
+        sampler = job.contrast
+        rows = feature_rows(job, transforms)
+        offset = 1.0
+    scores = place_scores(
+        sampler, transforms, *rows, job.executor, job.request.settings, offset=offset
+    )
+    return replace(progress, scores=scores)

@@ -1,0 +1,292 @@
+"""What was asked for, checked and resolved, before anything is computed."""
+
+from __future__ import annotations
+
+import operator
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from rankfold.admm import Clone, Schedule, Settings, get_schedule
+from rankfold.align.features import check_features
+from rankfold.align.methods import Method, get_method, refuse_ignored
+from rankfold.align.reduction import default_reduction
+from rankfold.align.settings import AlignSettings
+from rankfold.align.steps import Gauge, check_gauge
+from rankfold.errors import InputError
+from rankfold.families import Family, Floats, get_family
+from rankfold.manifold import Projector, WholeRows, get_projector
+from rankfold.stack import Frame, Points, Stack
+
+Images = Stack | npt.NDArray[Any] | Sequence[npt.ArrayLike] | str | Path
+Init = str | npt.ArrayLike | Points
+Masks = Sequence[npt.ArrayLike] | npt.NDArray[Any] | None
+
+
+@dataclass(frozen=True)
+class Request:
+    """An alignment that can be run: every "auto" is decided, every value is checked."""
+
+    stack: Stack
+    frame: Frame
+    start: Floats  # (n, 3, 3)
+    method: Method
+    family: Family
+    sparsity_weight: float
+    # The manifold constraint while aligning and in the last decomposition; None without one.
+    clone: Clone | None
+    last_clone: Clone | None
+    inner: Settings
+    schedule: Schedule
+    max_outer: int
+    outer_tol: float
+    gauge: Gauge
+    features: str | None
+    rescue: bool
+    coarse: str | bool  # "auto": tried, kept if the pictures agree better
+    joint: bool  # whether transforms come from all channels
+    dtype: npt.DTypeLike
+    settings: AlignSettings
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """What was decided, as plain values, to be stored with a result."""
+        return {
+            "method": self.method.name,
+            "family": self.family.name,
+            "sparsity_weight": self.sparsity_weight,
+            "projector": None if self.clone is None else self.clone.name,
+            "rank_surrogate": self.inner.surrogate,
+            "schedule": self.schedule.name,
+            "features": self.features,
+            "rescue": self.rescue,
+            "coarse": self.coarse,
+            "channels": "joint" if self.joint else "luminance",
+            "gauge": self.gauge,
+            "max_outer": self.max_outer,
+            "outer_tol": self.outer_tol,
+            "max_inner": self.inner.max_iter,
+            "inner_tol": self.inner.tol,
+            "dtype": str(np.dtype(self.dtype)),
+        }
+
+
+def resolve(
+    images: Images,
+    method: str | Method,
+    family: str,
+    frame: tuple[int, int] | Frame | None,
+    init: Init,
+    *,
+    masks: Masks,
+    sparsity_weight: float,
+    projector: str | Projector | WholeRows | None,
+    n_neighbors: int | None,
+    rank_surrogate: str,
+    features: str | None,
+    rescue: str | bool,
+    coarse: str | bool,
+    channels: str,
+    gauge: Gauge,
+    max_outer: int,
+    outer_tol: float,
+    max_inner: int,
+    inner_tol: float,
+    schedule: str,
+    dtype: npt.DTypeLike,
+    settings: AlignSettings | None,
+) -> Request:
+    """Check the arguments of :func:`rankfold.align` and decide what "auto" means."""
+    chosen = get_method(method)
+    refuse_ignored(
+        chosen,
+        projector=projector,
+        n_neighbors=n_neighbors,
+        rank_surrogate=rank_surrogate,
+        schedule=schedule,
+    )
+    numbers = settings or AlignSettings()
+    kind = get_family(family)
+    joint = uses_all_channels(channels)
+    check_outer(max_outer, outer_tol)
+    check_stages(chosen, rescue=rescue, coarse=coarse)
+    growth = schedule_for(chosen, projector, rank_surrogate, schedule)
+    # Pictures come after what can be checked without them: reading them may take long.
+    stack = as_stack(images, masks, check_dtype(dtype))
+    stack.check_alignable()
+    grid = frame_for(frame, stack)
+    surrogate = chosen.rank_surrogate if rank_surrogate == "auto" else rank_surrogate
+    manifold = chosen.projector if is_auto(projector) else projector
+    check_neighbours(n_neighbors, manifold)
+    k = numbers.manifold.n_neighbors if n_neighbors is None else n_neighbors
+    last_k = numbers.manifold.last_n_neighbors if n_neighbors is None else n_neighbors
+    return Request(
+        stack=stack,
+        frame=grid,
+        start=start_transforms(init, stack, grid, family),
+        method=chosen,
+        family=kind,
+        sparsity_weight=sparsity_weight,
+        clone=clone_for(manifold, k, numbers),
+        last_clone=clone_for(manifold, last_k, numbers),
+        inner=Settings(tol=inner_tol, max_iter=max_inner, surrogate=surrogate),
+        schedule=growth,
+        max_outer=max_outer,
+        outer_tol=outer_tol,
+        gauge=check_gauge(gauge, len(stack)),
+        features=check_features(chosen.features if features == "auto" else features),
+        rescue=chosen.rescue if rescue == "auto" else bool(rescue),
+        coarse=coarse_for(coarse, chosen, init),
+        joint=joint,
+        dtype=dtype,
+        settings=numbers,
+    )
+
+
+def as_stack(images: Images, masks: Masks, dtype: npt.DTypeLike) -> Stack:
+    """Pictures in one form; a path is read, at the resolution that the command would choose."""
+    if isinstance(images, str | os.PathLike):
+        from rankfold.io import open_pictures
+
+        source = open_pictures(str(images))
+        height, width = np.median([shape[:2] for shape in source.shapes], axis=0)
+        factor = default_reduction(len(source), round(height), round(width), source.channels)
+        images = source.stack(factor, dtype)
+    ready = isinstance(images, Stack) and all(s.dtype == dtype for s in images.sources)
+    if isinstance(images, Stack) and ready and masks is None:
+        return images
+    return Stack.of(images, masks, dtype=dtype)
+
+
+def is_auto(value: object) -> bool:
+    """Whether a value is the word "auto"; arrays and functions are not."""
+    return isinstance(value, str) and value == "auto"
+
+
+def clone_for(
+    projector: str | Projector | WholeRows | None, n_neighbors: int, settings: AlignSettings
+) -> Clone | None:
+    """The manifold constraint, or none."""
+    if n_neighbors < 1:
+        raise InputError(f"n_neighbors={n_neighbors} must be at least 1")
+    if projector is None:
+        return None
+    numbers = settings.manifold
+    ready = get_projector(projector, n_neighbors)
+    return Clone(ready, numbers.weight, numbers.start, numbers.period)
+
+
+def schedule_for(
+    method: str | Method,
+    projector: str | Projector | WholeRows | None = "auto",
+    rank_surrogate: str = "auto",
+    schedule: str = "auto",
+) -> Schedule:
+    """The schedule of a method, refused where it would have no effect; needs no pictures."""
+    chosen = get_method(method)
+    manifold = chosen.projector if is_auto(projector) else projector
+    surrogate = chosen.rank_surrogate if rank_surrogate == "auto" else rank_surrogate
+    if manifold is not None:
+        return get_schedule(schedule, False, f"method {chosen.name!r} and its manifold constraint")
+    convex = Settings(surrogate=surrogate).convex
+    return get_schedule(schedule, convex, f"rank_surrogate={surrogate!r}")
+
+
+def check_stages(method: Method, **wanted: object) -> None:
+    """Refuse stages that a method without transforms would ignore."""
+    for name, value in wanted.items():
+        if value and not is_auto(value) and not method.moves:
+            raise InputError(
+                f"{name}={value!r} has no effect with method {method.name!r}, which keeps the "
+                "transforms that it is given; leave it out, or take a method that moves pictures"
+            )
+
+
+def check_neighbours(n_neighbors: int | None, projector: object) -> None:
+    """Refuse a number of neighbours where nothing has neighbours."""
+    if n_neighbors is not None and projector is None:
+        raise InputError(
+            f"n_neighbors={n_neighbors} has no effect without a projector; leave it out, or take "
+            "method='meadmm'"
+        )
+
+
+def coarse_for(coarse: str | bool, method: Method, init: object) -> str | bool:
+    """Whether to start with blurred pictures."""
+    if isinstance(coarse, str) and coarse != "auto":
+        raise InputError(f"unknown coarse={coarse!r}; use True, False or 'auto'")
+    if coarse == "auto":
+        return method.coarse if isinstance(init, str) else False
+    return bool(coarse)
+
+
+def check_outer(max_outer: int, outer_tol: float) -> None:
+    """Refuse limits of the outer loop that make no sense."""
+    if max_outer < 1:
+        raise InputError(f"max_outer={max_outer} must be at least 1")
+    if not outer_tol >= 0:
+        raise InputError(f"outer_tol={outer_tol} must be zero or a length in pixels")
+
+
+def check_dtype(dtype: npt.DTypeLike) -> npt.DTypeLike:
+    """Refuse a type other than the two."""
+    try:
+        known = np.dtype(dtype) in (np.dtype(np.float64), np.dtype(np.float32))
+    except TypeError:
+        known = False
+    if not known:
+        raise InputError(f"dtype {dtype!r} is not supported; use float64 or float32")
+    return dtype
+
+
+def uses_all_channels(channels: str) -> bool:
+    """Whether transforms come from all channels."""
+    if channels not in ("luminance", "joint"):
+        raise InputError(f"unknown channels={channels!r}; use 'luminance' or 'joint'")
+    return channels == "joint"
+
+
+def frame_for(frame: tuple[int, int] | Frame | None, stack: Stack) -> Frame:
+    """The canonical grid: the caller's, or one of the median size."""
+    if frame is None:
+        return stack.default_frame()
+    if isinstance(frame, Frame):
+        return frame
+    try:
+        height, width = (operator.index(size) for size in frame)
+    except (TypeError, ValueError) as error:
+        raise InputError(
+            f"frame={frame!r} is not a size; give (height, width) in whole pixels"
+        ) from error
+    return Frame(height, width)
+
+
+def start_transforms(init: Init, stack: Stack, frame: Frame, family: str) -> Floats:
+    """Transforms (n, 3, 3) to start from."""
+    n = len(stack)
+    if isinstance(init, str):
+        if init not in ("centred", "identity"):
+            raise InputError(
+                f"unknown init {init!r}; use 'centred', 'identity', an (n, 3, 3) array or Points"
+            )
+        return stack.centred(frame) if init == "centred" else np.tile(np.eye(3), (n, 1, 1))
+    given = init.transforms(get_family(family)) if isinstance(init, Points) else init
+    return check_transforms(stack.from_original(np.asarray(given, np.float64)), stack.names)
+
+
+def check_transforms(transforms: Floats, names: Sequence[str]) -> Floats:
+    """Refuse start transforms that are not (n, 3, 3), finite and invertible; last entry one."""
+    n = len(names)
+    if transforms.shape != (n, 3, 3):
+        raise InputError(f"init has shape {transforms.shape}; {n} images need ({n}, 3, 3)")
+    for T, name in zip(transforms, names, strict=True):
+        if not np.isfinite(T).all() or abs(np.linalg.det(T)) < 1e-12 or T[2, 2] == 0:
+            raise InputError(
+                f"the start transform of {name} is not finite or not invertible; correct it in init"
+            )
+    return transforms / transforms[:, 2:, 2:]

@@ -1,0 +1,290 @@
+"""Every tuned number of the alignment, with its unit and where it came from.
+
+Small frozen dataclasses, one for each part of the pipeline, held together by
+:class:`AlignSettings`. ``align(settings=...)`` takes one, ``rankfold settings`` prints it,
+``docs/settings.md`` is made from it, and the values that were used are stored with every result.
+
+"Development faces" are subjects 1 to 10 of Extended Yale B under the protocols P1, P2 and P4 of
+``docs/evaluation.md``; lengths are in pixels of the frame unless another unit is named.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, fields, replace
+from typing import Any
+
+from rankfold.errors import InputError
+
+PX = "px of the frame"
+SHARE = "share"
+COUNT = "count"
+
+
+def tuned(value: Any, unit: str, why: str, optional: bool = False) -> Any:
+    """A field with its unit and where its value came from; ``optional``: None is a value too."""
+    return field(default=value, metadata={"unit": unit, "why": why, "optional": optional})
+
+
+@dataclass(frozen=True)
+class StartSettings:
+    """What a start has to be like."""
+
+    min_cover: float = tuned(
+        0.5, SHARE, "Of the frame that at least one picture covers; below, most would be made up."
+    )
+
+
+@dataclass(frozen=True)
+class CoarseSettings:
+    """Plain RASL on blurred pictures, for pictures that are far off."""
+
+    blurs: tuple[float, ...] = tuned(
+        (4.0, 2.0), PX, "Standard deviations, one after the other; faces 10 degrees and 8 px off."
+    )
+    max_outer: int = tuned(8, COUNT, "Outer iterations for each blur; more do not help.")
+    tol: float = tuned(1e-3, "relative residual", "Inner tolerance: only a step is wanted.")
+    look_ahead: int = tuned(
+        8, COUNT, "Outer iterations on features by which a coarse start is judged when tried."
+    )
+
+
+@dataclass(frozen=True)
+class FeatureSettings:
+    """Contrast features, on which light matters less."""
+
+    smooth: float = tuned(
+        0.7, PX, "A small blur first; without it the features see noise: .48 px instead of .31."
+    )
+    surround: float = tuned(
+        1.7, PX, "What counts as surroundings; P1 of the development faces, eyes .545 to .314 px."
+    )
+    floor: float = tuned(
+        0.002, "share of the pixel range", "About the noise that is left after the blur."
+    )
+    max_outer: int = tuned(20, COUNT, "Outer iterations; development faces need 6 to 12.")
+    tol: float = tuned(1e-3, "relative residual", "Inner tolerance: only a step is wanted.")
+    single_above: int = tuned(
+        2**18,
+        "values of all derivatives",
+        "Larger batches take steps on features and blurred pixels in single precision. Smaller "
+        "ones fit into a cache, where that saves little.",
+    )
+
+
+@dataclass(frozen=True)
+class BasisSettings:
+    """The leave-one-out bases that single pictures are compared with."""
+
+    folds: int = tuned(40, COUNT, "Bases at most; with more pictures, a few are left out together.")
+    pictures_a_dimension: int = tuned(5, COUNT, "The rank is n over this, within the limits below.")
+    min_rank: int = tuned(3, COUNT, "Development faces: fewer dimensions miss the light.")
+    max_rank: int = tuned(12, COUNT, "Development faces: more explain pictures that are lost.")
+    rounds: int = tuned(6, COUNT, "Of the reweighted fit; the cost is then settled to two digits.")
+    good_spread: float = tuned(
+        2.0, "robust standard deviations", "Pictures above it do not go into the second bases."
+    )
+
+
+@dataclass(frozen=True)
+class RescueSettings:
+    """The search of a better place for single pictures that stand apart."""
+
+    suspicious: float = tuned(
+        1.5, "robust z-score", "Of the cost; faces: 58 rescues, 43 pictures saved, 1 made worse."
+    )
+    better: float = tuned(0.97, SHARE, "A new place must lower the cost to this share.")
+    moved: float = tuned(0.3, PX, "A shorter way is no rescue.")
+    rounds: int = tuned(3, COUNT, "Rounds at most; the third rarely finds anything.")
+    settle: int = tuned(3, COUNT, "Outer iterations of all pictures after a round.")
+    few: int = tuned(
+        3,
+        COUNT,
+        "Dimensions of the basis in the first round after a coarse stage: pictures that went "
+        "astray together explain each other in a larger one.",
+    )
+    near_angles: tuple[float, ...] = tuned((-8.0, 0.0, 8.0), "degrees", "Grid around the start.")
+    near_shifts: tuple[float, ...] = tuned((-3.0, 0.0, 3.0), PX, "Grid around the start.")
+    near_bound: float = tuned(8.0, PX, "A place further from the start is not believed.")
+    wide_angles: tuple[float, ...] = tuned(
+        (-30.0, -20.0, -10.0, 0.0, 10.0, 20.0, 30.0), "degrees", "The same after a coarse stage."
+    )
+    wide_shifts: tuple[float, ...] = tuned(
+        (-7.5, -5.0, -2.5, 0.0, 2.5, 5.0, 7.5), PX, "The same after a coarse stage."
+    )
+    wide_bound: float = tuned(0.6, "share of the short side", "The same after a coarse stage.")
+    local_angles: tuple[float, ...] = tuned(
+        (-4.0, 0.0, 4.0), "degrees", "Grid around the current place."
+    )
+    local_shifts: tuple[float, ...] = tuned((-1.5, 0.0, 1.5), PX, "Grid around the current place.")
+    kept_starts: int = tuned(4, COUNT, "The most promising places are followed, and the current.")
+
+
+@dataclass(frozen=True)
+class RegistrationSettings:
+    """The robust Lucas-Kanade of one picture against a basis of the others."""
+
+    anneal: tuple[float, ...] = tuned(
+        (4.0, 2.0, 1.0), "times an ordinary residual", "From coarse to fine residuals."
+    )
+    steps: int = tuned(6, COUNT, "Steps for each of them at most.")
+    fit_rounds: int = tuned(2, COUNT, "Of the reweighted fit before each step.")
+    trust: float = tuned(3.0, PX, "No corner moves further in one step.")
+    still: float = tuned(0.01, PX, "A shorter step ends the scale.")
+
+
+@dataclass(frozen=True)
+class PixelSettings:
+    """The method itself on raw pixels."""
+
+    patience: int = tuned(
+        4, COUNT, "Outer iterations MeADMM may take without lowering its objective: not monotone."
+    )
+    nuclear_outer: int = tuned(2, COUNT, "After features: outer iterations with the nuclear norm.")
+    reweighted_outer: int = tuned(1, COUNT, "And with the reweighted surrogate.")
+    guard: float = tuned(
+        0.5 / 42,
+        "share of the short side",
+        "After features, a picture that moves further drifts and is put back; P1 .345 to .285 px.",
+    )
+
+
+@dataclass(frozen=True)
+class StepSettings:
+    """What keeps a step of the outer loop honest, and when the loop ends."""
+
+    trust: float = tuned(3.0, PX, "No corner moves further in one step.")
+    halvings: int | None = tuned(
+        3,
+        COUNT,
+        "Of a step that does not lower its picture's residual; None: take it whole.",
+        optional=True,
+    )
+    slack: float = tuned(
+        1.0001, "times the residual", "A step may raise it by this: below, rounding decides."
+    )
+    gain: float = tuned(1e-6, SHARE, "A residual that fell by less did not improve.")
+    objective_tol: float = tuned(0.01, "objective", "A smaller fall ends the loop: RASL's rule.")
+
+
+@dataclass(frozen=True)
+class ManifoldSettings:
+    """The manifold constraint; what Definition 1 leaves open."""
+
+    n_neighbors: int = tuned(7, COUNT, "K of the paper, while aligning; 7 to 20 hardly differ.")
+    last_n_neighbors: int = tuned(
+        12, COUNT, "K in the last decomposition; P1: recovery .288 to .280."
+    )
+    weight: float = tuned(0.5, "β = σ/μ", "Weight of the clone penalty; 0.2 to 2 hardly differ.")
+    start: float = tuned(28.0, "growth of μ", "Before, A is not worth projecting.")
+    period: int = tuned(3, COUNT, "Iterations between two projections; 1 to 4 hardly differ.")
+
+
+@dataclass(frozen=True)
+class DecompositionSettings:
+    """The decomposition at the final transforms."""
+
+    more_iterations: int = tuned(
+        5, "times max_inner", "It also waits for the dual residual, which takes longer."
+    )
+
+
+@dataclass(frozen=True)
+class ScoreSettings:
+    """Who found their place: the cost where a picture lies over its cost a little away."""
+
+    shift: float = tuned(3.0, PX, "How far away; eight directions.")
+    failed: float = tuned(0.9, "score", "Above it a picture failed; faces off by more than 2 px.")
+
+
+@dataclass(frozen=True)
+class AlignSettings:
+    """All tuned numbers of :func:`rankfold.align`, by the part of the pipeline that uses them.
+
+    Examples
+    --------
+    >>> from rankfold import AlignSettings
+    >>> AlignSettings().changed({"features.surround": 2.0}).features.surround
+    2.0
+    """
+
+    start: StartSettings = field(default_factory=StartSettings)
+    coarse: CoarseSettings = field(default_factory=CoarseSettings)
+    features: FeatureSettings = field(default_factory=FeatureSettings)
+    basis: BasisSettings = field(default_factory=BasisSettings)
+    rescue: RescueSettings = field(default_factory=RescueSettings)
+    registration: RegistrationSettings = field(default_factory=RegistrationSettings)
+    pixels: PixelSettings = field(default_factory=PixelSettings)
+    steps: StepSettings = field(default_factory=StepSettings)
+    manifold: ManifoldSettings = field(default_factory=ManifoldSettings)
+    decomposition: DecompositionSettings = field(default_factory=DecompositionSettings)
+    scores: ScoreSettings = field(default_factory=ScoreSettings)
+
+    def values(self) -> dict[str, dict[str, Any]]:
+        """Return the numbers as plain values, {"features": {"smooth": 0.7, ...}, ...}."""
+        plain: dict[str, dict[str, Any]] = {}
+        for row in setting_rows(self):
+            value = list(row.value) if isinstance(row.value, tuple) else row.value
+            plain.setdefault(row.group, {})[row.name] = value
+        return plain
+
+    def changed(self, values: Mapping[str, Any]) -> AlignSettings:
+        """Return the same settings with some values replaced, by names like "features.smooth"."""
+        # The defaults have the types that the values must have.
+        known = {f"{row.group}.{row.name}": row for row in setting_rows(AlignSettings())}
+        new = self
+        for name, value in values.items():
+            if name not in known:
+                raise InputError(
+                    f"unknown setting {name!r}; `rankfold settings` lists them, as "
+                    "'features.smooth'"
+                )
+            row = known[name]
+            kept = row.optional and value is None
+            number = None if kept else _like(row.value, value, name)
+            group = replace(getattr(new, row.group), **{row.name: number})
+            new = replace(new, **{row.group: group})
+        return new
+
+
+@dataclass(frozen=True)
+class SettingRow:
+    """One tuned number, for tables."""
+
+    group: str
+    name: str
+    value: Any
+    unit: str
+    why: str
+    optional: bool  # whether None is a value too
+
+    @property
+    def shown(self) -> str:
+        """The value as text that ``--set`` takes."""
+        return ",".join(map(str, self.value)) if isinstance(self.value, tuple) else str(self.value)
+
+
+def setting_rows(settings: AlignSettings) -> Iterator[SettingRow]:
+    """Every number of the settings with its unit and its sentence, in the order of the pipeline."""
+    for part in fields(settings):
+        group = getattr(settings, part.name)
+        for number in fields(group):
+            value = getattr(group, number.name)
+            yield SettingRow(part.name, number.name, value, **number.metadata)
+
+
+def _like(old: Any, new: Any, name: str) -> Any:
+    """A new value in the type of the old one; several numbers may come as text, "4,2"."""
+    kind = "numbers" if isinstance(old, tuple) else "a number"
+    try:
+        if isinstance(old, tuple):
+            several = new.split(",") if isinstance(new, str) else new
+            return tuple(float(one) for one in several)
+        number = float(new)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"the setting {name} must be {kind}, not {new!r}") from error
+    if not isinstance(old, int):
+        return number
+    if not number.is_integer():
+        raise InputError(f"the setting {name} must be a whole number, not {new!r}")
+    return int(number)

@@ -1,0 +1,150 @@
+"""Where the pixels are: how a problem is cut, and that what is cut can be put together again."""
+
+import numpy as np
+import pytest
+
+from rankfold.admm import Problem, Settings, layout, solve
+from rankfold.admm.blocks import Pixels
+from rankfold.admm.layout import ALL, copy_slab, cut, pieces
+from rankfold.admm.slabs import Slabs
+from rankfold.scale import Serial
+from samples import with_basis, with_holes
+
+LAM = 0.05
+
+
+def problem_of(n=12, m=90, missing=True):
+    D, Q = with_basis(n, m, p=2)
+    if not missing:
+        return Problem(D, LAM, basis=Q)
+    D, Q, W = with_holes(D, Q, seed=0)
+    return Problem(D, LAM, W, Q)
+
+
+@pytest.mark.parametrize("size", [1, 7, 64, 65])
+@pytest.mark.parametrize("length", [1, 7, 64, 100])
+def test_pieces_cover_an_axis_in_order_and_none_is_longer_than_asked_for(size, length):
+    covered = [k for piece in pieces(size, length) for k in range(piece.start, piece.stop)]
+    assert covered == list(range(size))
+    lengths = [piece.stop - piece.start for piece in pieces(size, length)]
+    assert max(lengths) <= length
+    assert set(lengths[:-1]) <= {length}
+
+
+class TestCutting:
+    def test_a_small_problem_is_one_slab_that_is_swept_at_once(self):
+        (slab,) = cut(problem_of())
+        assert (slab.rows, slab.columns) == (ALL, ALL)
+        assert slab.runs == [ALL]
+        assert slab.independent
+
+    def test_a_larger_one_is_one_slab_that_is_swept_in_runs_of_rows(self, monkeypatch):
+        monkeypatch.setattr(layout, "SLAB_VALUES", 500)
+        monkeypatch.setattr(layout, "SLAB_MIN", 40)
+        (slab,) = cut(problem_of())
+        assert slab.runs == pieces(12, 3)
+        assert slab.blocks == pieces(90, 41)
+
+    def test_a_large_one_is_cut_along_the_pixels(self, monkeypatch):
+        monkeypatch.setattr(layout, "SLAB_VALUES", 500)
+        monkeypatch.setattr(layout, "SLAB_MIN", 40)
+        monkeypatch.setattr(layout, "WHOLE_VALUES", 1000)
+        slabs = cut(problem_of())
+        assert [slab.columns for slab in slabs] == pieces(90, 41)
+        # δ needs the products of all of them, ...
+        assert not any(slab.independent for slab in slabs)
+        # unless nothing moves.
+        still = Problem(problem_of().data, LAM)
+        assert all(slab.independent for slab in cut(still))
+
+    def test_more_images_than_pixels_are_cut_along_the_images(self, monkeypatch):
+        monkeypatch.setattr(layout, "SLAB_VALUES", 500)
+        monkeypatch.setattr(layout, "SLAB_MIN", 40)
+        slabs = cut(problem_of(90, 12))
+        assert [slab.rows for slab in slabs] == pieces(90, 41)
+        assert all(slab.columns == ALL and slab.independent for slab in slabs)
+
+    def test_no_slab_is_shorter_than_twice_the_short_axis(self, monkeypatch):
+        monkeypatch.setattr(layout, "SLAB_VALUES", 1)
+        monkeypatch.setattr(layout, "SLAB_MIN", 1)
+        monkeypatch.setattr(layout, "WHOLE_VALUES", 0)
+        lengths = [slab.V.shape[1] for slab in cut(problem_of())]
+        assert lengths == [24, 24, 24, 18]
+
+    def test_a_slab_is_a_copy_in_the_precision_of_the_data(self):
+        problem = problem_of()
+        single = Problem(problem.data.astype(np.float32), LAM, problem.weights > 0, problem.basis)
+        slab = copy_slab(single, slice(2, 5), slice(10, 30))
+        for name in "VQWXAEYP":
+            assert getattr(slab, name).dtype == np.float32
+        np.testing.assert_array_equal(slab.V, single.data[2:5, 10:30])
+        np.testing.assert_array_equal(slab.W, problem.weights[2:5, 10:30])
+        slab.V[...] = 0
+        assert single.data[2:5, 10:30].any()
+
+
+def filled(problem, by, length):
+    """Slabs cut along columns or rows, with A, E and V that tell every value from the others."""
+    n, m = problem.data.shape
+    if by == "columns":
+        slabs = [copy_slab(problem, ALL, columns) for columns in pieces(m, length)]
+    else:
+        slabs = [copy_slab(problem, rows, ALL) for rows in pieces(n, length)]
+    rng = np.random.default_rng(1)
+    whole = {name: rng.standard_normal((n, m)) for name in "AEV"}
+    for slab in slabs:
+        for name, values in whole.items():
+            getattr(slab, name)[...] = values[slab.rows, slab.columns]
+    return slabs, whole
+
+
+@pytest.mark.parametrize(("by", "length"), [("columns", 7), ("columns", 90), ("rows", 5)])
+class TestPixels:
+    def test_any_columns_can_be_read(self, by, length):
+        slabs, whole = filled(problem_of(), by, length)
+        pixels = Pixels(problem_of(), slabs)
+        for low, high in ((0, 90), (3, 4), (6, 8), (13, 50), (85, 90)):
+            for name, values in whole.items():
+                np.testing.assert_array_equal(pixels.read(name, low, high), values[:, low:high])
+
+    def test_a_block_brings_the_pixels_around_it_along_as_far_as_there_are_any(self, by, length):
+        problem = problem_of()
+        slabs, whole = filled(problem, by, length)
+        pixels = Pixels(problem, slabs)
+        for columns in (slice(0, 7), slice(21, 28), slice(84, 90)):
+            block = pixels.block(columns, 10, Serial())
+            first = max(columns.start - 10, 0)
+            last = min(columns.stop + 10, 90)
+            np.testing.assert_array_equal(block.sparse, whole["E"][:, first:last])
+            np.testing.assert_array_equal(block.low_rank, whole["A"][:, columns])
+            np.testing.assert_array_equal(block.target, whole["V"][:, columns])
+            np.testing.assert_array_equal(block.valid, problem.weights[:, columns] > 0)
+            assert block.first == columns.start
+            assert block.before == columns.start - first
+            assert block.size == columns.stop - columns.start
+
+    def test_the_blocks_cover_all_pixels_and_give_the_gram_matrix(self, by, length):
+        slabs, whole = filled(problem_of(), by, length)
+        pixels = Pixels(problem_of(), slabs)
+        covered = [k for piece in pixels.columns for k in range(piece.start, piece.stop)]
+        assert covered == list(range(90))
+        np.testing.assert_allclose(pixels.gram(), whole["A"] @ whole["A"].T, atol=1e-12)
+
+
+@pytest.mark.parametrize("whole", [layout.WHOLE_VALUES, 0])
+@pytest.mark.parametrize("shape", [(12, 90), (90, 12)])
+def test_the_pieces_are_put_together_to_arrays_like_the_data(shape, whole, monkeypatch):
+    monkeypatch.setattr(layout, "SLAB_VALUES", 1)
+    monkeypatch.setattr(layout, "SLAB_MIN", 1)
+    monkeypatch.setattr(layout, "WHOLE_VALUES", whole)
+    problem = problem_of(*shape)
+    slabs = Slabs(problem, Serial())
+    slabs.start(divisor=4.0, mu=1.0)
+    A, E, Y = slabs.results()
+    assert A.shape == E.shape == shape
+    np.testing.assert_array_equal(Y, problem.data / 4.0)
+    solution = solve(problem, Settings(tol=1e-5))
+    shown = problem.weights > 0
+    rest = problem.data + np.einsum("npm,np->nm", problem.basis, solution.delta)
+    difference = (solution.low_rank + solution.sparse - rest)[shown]
+    assert np.abs(difference).max() < 1e-3 * np.abs(problem.data).max()

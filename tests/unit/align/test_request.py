@@ -1,0 +1,198 @@
+"""Every input that must be refused, and what "auto" becomes."""
+
+import numpy as np
+import pytest
+
+import rankfold as rf
+from rankfold.admm import SCHEDULES
+from rankfold.align.request import coarse_for, start_transforms
+from samples import request_of
+
+PICTURES = np.random.default_rng(0).random((4, 20, 20))
+
+
+@pytest.mark.parametrize(
+    ("images", "options", "message"),
+    [
+        ([], {}, "no images were given"),
+        (PICTURES[:1], {}, "only one image was given"),
+        ([PICTURES[0], np.full((20, 20), 3)], {}, "image 1 is constant"),
+        ([PICTURES[0], np.full((20, 20), np.nan)], {}, "image 1 is NaN everywhere"),
+        (
+            PICTURES,
+            {"frame": (60, 60)},
+            "only 11% of the 60x60 frame lies inside any of the pictures",
+        ),
+        (
+            PICTURES,
+            {"init": np.full((4, 3, 3), np.nan)},
+            "the start transform of image 0 is not finite",
+        ),
+        (PICTURES, {"init": np.zeros((4, 3, 3))}, "not invertible"),
+        (PICTURES, {"init": np.eye(3)}, r"init has shape \(3, 3\); 4 images need \(4, 3, 3\)"),
+        (PICTURES, {"init": "middle"}, "unknown init 'middle'"),
+        (PICTURES, {"masks": np.ones((4, 10, 20))}, "the mask of image 0 has shape"),
+        (PICTURES, {"method": "rals"}, "unknown method 'rals'; choose one of rpca, rasl, meadmm"),
+        (PICTURES, {"family": "rigid"}, "unknown family 'rigid'"),
+        (PICTURES, {"gauge": "median"}, "unknown gauge 'median'"),
+        (PICTURES, {"gauge": 9}, "gauge=9 is not the index of one of 4 images"),
+        (PICTURES, {"channels": "red"}, "unknown channels='red'"),
+        (PICTURES, {"dtype": np.int32}, "dtype .*int32.* is not supported"),
+        (PICTURES, {"dtype": "foo"}, "dtype 'foo' is not supported"),
+        (PICTURES, {"frame": 45}, "frame=45 is not a size"),
+        (PICTURES, {"frame": (45,)}, r"frame=\(45,\) is not a size"),
+        (PICTURES, {"frame": (45.5, 40)}, "in whole pixels"),
+        (PICTURES, {"gauge": None}, "unknown gauge None"),
+        (PICTURES, {"gauge": 1.5}, "unknown gauge 1.5"),
+        (None, {}, "images is a NoneType; pass a list of arrays"),
+        (
+            PICTURES,
+            {"projector": "isomap"},
+            "unknown projector 'isomap'; choose one of regression, average",
+        ),
+        (PICTURES, {"rank_surrogate": "log"}, "unknown rank_surrogate 'log'"),
+        (PICTURES, {"features": "edges"}, "unknown features 'edges'"),
+        (PICTURES, {"coarse": "maybe"}, "unknown coarse='maybe'"),
+        (
+            PICTURES,
+            {"projector": "regression", "n_neighbors": -1},
+            "n_neighbors=-1 must be at least 1",
+        ),
+        (PICTURES, {"projector": "regression", "n_neighbors": 0}, "n_neighbors=0 must be at least"),
+        (PICTURES, {"sparsity_weight": -1.0}, "must be a positive number"),
+        (PICTURES, {"n_jobs": 0}, "n_jobs=0 is not a number of threads"),
+        (PICTURES, {"max_outer": 0}, "max_outer=0 must be at least 1"),
+        (PICTURES, {"outer_tol": np.nan}, "outer_tol=nan"),
+        (PICTURES, {"inner_tol": 2.0}, "tol=2.0 must lie between"),
+        (
+            PICTURES,
+            {"schedule": "fast"},
+            "unknown schedule 'fast'; choose one of auto, published, balanced, quick",
+        ),
+        (
+            PICTURES,
+            {"method": "meadmm", "schedule": "quick"},
+            "schedule='quick' has no effect with method 'meadmm' and its manifold constraint",
+        ),
+        (
+            PICTURES,
+            {"method": "meadmm", "schedule": "balanced"},
+            "always follows the published schedule; leave the schedule out",
+        ),
+        (
+            PICTURES,
+            {"rank_surrogate": "reweighted", "schedule": "quick"},
+            "schedule='quick' has no effect with rank_surrogate='reweighted'",
+        ),
+    ],
+)
+def test_bad_input_is_refused_with_the_thing_and_the_remedy(images, options, message):
+    with pytest.raises(rf.InputError, match=message):
+        rf.align(images, **{"method": "rasl", **options})
+
+
+def test_nothing_is_computed_before_everything_is_checked():
+    """A bad option is refused although the pictures, which are checked later, are bad too."""
+    with pytest.raises(rf.InputError, match="unknown family 'rigid'"):
+        rf.align(None, family="rigid")
+
+
+class TestAuto:
+    def test_a_method_decides_what_it_means(self):
+        rasl = request_of(PICTURES, method="rasl")
+        assert (rasl.features, rasl.rescue, rasl.coarse) == (None, False, False)
+        assert rasl.clone is rasl.last_clone is None
+        assert rasl.inner.surrogate == "nuclear"
+        meadmm = request_of(PICTURES, method="meadmm")
+        assert (meadmm.features, meadmm.rescue, meadmm.coarse) == ("contrast", True, "auto")
+        assert meadmm.inner.surrogate == "reweighted"
+
+    def test_the_caller_overrides_it(self):
+        chosen = request_of(PICTURES, method="rasl", features="contrast", rescue=True, coarse=True)
+        assert (chosen.features, chosen.rescue, chosen.coarse) == ("contrast", True, True)
+        bare = request_of(
+            PICTURES,
+            method="meadmm",
+            features=None,
+            rescue=False,
+            coarse=False,
+            projector=None,
+            rank_surrogate="nuclear",
+        )
+        assert (bare.features, bare.rescue, bare.coarse) == (None, False, False)
+        assert bare.clone is None
+
+    @pytest.mark.parametrize(
+        ("options", "schedule"),
+        [
+            ({"method": "rasl"}, "balanced"),
+            ({"method": "rpca"}, "balanced"),
+            ({"method": "meadmm"}, "published"),
+            ({"method": "rasl", "rank_surrogate": "reweighted"}, "published"),
+            ({"method": "rasl", "projector": "sphere"}, "published"),
+            ({"method": "meadmm", "schedule": "published"}, "published"),
+            ({"method": "rasl", "schedule": "published"}, "published"),
+            ({"method": "rasl", "schedule": "quick"}, "quick"),
+        ],
+    )
+    def test_the_schedule_is_the_best_one_for_the_problem(self, options, schedule):
+        assert request_of(PICTURES, **options).schedule is SCHEDULES[schedule]
+
+    def test_the_coarse_stage_is_tried_where_no_start_is_given(self):
+        meadmm = rf.METHODS["meadmm"]
+        assert coarse_for("auto", meadmm, "centred") == "auto"
+        assert coarse_for("auto", meadmm, np.tile(np.eye(3), (4, 1, 1))) is False
+        assert coarse_for("auto", rf.METHODS["rasl"], "centred") is False
+        assert coarse_for(True, rf.METHODS["rasl"], np.eye(3)) is True
+
+    def test_fewer_neighbours_while_aligning_than_at_the_end_unless_the_caller_says(self):
+        usual = request_of(PICTURES)
+        assert usual.clone.projector.n_neighbors == 7
+        assert usual.last_clone.projector.n_neighbors == 12
+        chosen = request_of(PICTURES, n_neighbors=3)
+        assert chosen.clone.projector.n_neighbors == 3
+        assert chosen.last_clone.projector.n_neighbors == 3
+
+
+def test_the_options_that_were_decided_are_plain_values():
+    options = request_of(PICTURES, method="rasl", dtype=np.float32, gauge=2).options
+    assert options["schedule"] == "balanced"
+    assert options["dtype"] == "float32"
+    assert options["gauge"] == 2
+    assert all(isinstance(value, str | bool | int | float | None) for value in options.values())
+    assert "auto" not in request_of(PICTURES, method="rasl").options.values()
+
+
+def test_starts_may_be_named_given_or_made_from_points():
+    stack = rf.Stack.of(PICTURES)
+    frame = rf.Frame(10, 12)
+    at_corner = start_transforms("identity", stack, frame, "similarity")
+    np.testing.assert_array_equal(at_corner, np.tile(np.eye(3), (4, 1, 1)))
+    centred = start_transforms("centred", stack, frame, "similarity")
+    np.testing.assert_allclose(centred[0] @ [*frame.centre, 1], [9.5, 9.5, 1])
+    # A matrix is only known up to a factor, and its last entry is made one.
+    np.testing.assert_array_equal(
+        start_transforms(2 * at_corner, stack, frame, "similarity"), at_corner
+    )
+    canonical = np.array([[2.0, 3.0], [8.0, 3.0]])
+    points = rf.Points(canonical, np.stack([canonical + 1] * 4))
+    shifted = start_transforms(points, stack, frame, "similarity")
+    np.testing.assert_allclose(shifted[0], [[1, 0, 1], [0, 1, 1], [0, 0, 1]], atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"method": "rpca", "rescue": True}, "rescue=True has no effect with method 'rpca'"),
+        ({"method": "rpca", "coarse": True}, "coarse=True has no effect with method 'rpca'"),
+        ({"method": "rasl", "n_neighbors": 5}, "n_neighbors=5 has no effect without a projector"),
+    ],
+)
+def test_options_without_effect_are_refused(options, message):
+    with pytest.raises(rf.InputError, match=message):
+        rf.align(np.random.default_rng(0).random((3, 12, 12)), **options)
+
+
+def test_a_schedule_without_effect_is_refused_before_pictures_are_looked_at():
+    with pytest.raises(rf.InputError, match="schedule='quick' has no effect"):
+        rf.align("no such folder", schedule="quick")

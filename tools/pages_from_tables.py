@@ -1,0 +1,69 @@
+"""Write the pages of the documentation that are made from tables of the code.
+
+    python tools/pages_from_tables.py
+
+A test compares the pages with what this writes.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from rankfold import METHODS, STAGES, AlignSettings
+from rankfold.align import setting_rows
+from rankfold.align.stages import usual_stages
+
+DOCS = Path(__file__).resolve().parents[1] / "docs"
+MADE = "<!-- Made by tools/pages_from_tables.py; change the table in the code, not this page. -->"
+
+
+SETTINGS = """\
+Every number of `rankfold.align` that was tuned, with its unit and where it came from: `rankfold
+settings` prints the same. Change one with
+`align(..., settings=AlignSettings().changed({"features.smooth": 1.0}))` or
+`rankfold align ... --set features.smooth=1.0`. The values that were used are in `result.settings`
+and in `result.json`. Lengths are in pixels of the frame; "development faces" are those of
+[the evaluation](evaluation.md)."""
+
+STAGES_HEAD = """\
+What `rankfold.align` does, in order; `rankfold stages` prints the same. The plan, the progress bar,
+the report and the command line read the table `STAGES` in `src/rankfold/align/stages.py`, as this
+page does."""
+
+STAGES_FOOT = """\
+Every stage before the pixels can be switched on and off for every method: `coarse`, `features`,
+`rescue`. How far each stage moved each picture is in `result.trace.stages`."""
+
+
+def settings_page() -> str:
+    """Every tuned number, a table for each part of the pipeline."""
+    lines = ["# Settings", "", MADE, "", SETTINGS]
+    group = ""
+    for row in setting_rows(AlignSettings()):
+        if row.group != group:
+            group = row.group
+            about = type(getattr(AlignSettings(), group)).__doc__ or ""
+            lines += ["", f"## {group}", "", about.strip(), ""]
+            lines += ["| setting | value | unit | why |", "|---|---|---|---|"]
+        lines.append(f"| `{group}.{row.name}` | {row.shown} | {row.unit} | {row.why} |")
+    return "\n".join(lines) + "\n"
+
+
+def stages_page() -> str:
+    """What an alignment does, in order, and which method does which of it."""
+    lines = ["# Stages", "", MADE, "", STAGES_HEAD, ""]
+    lines += ["| stage | what it does | usual outer x inner iterations | by itself in |"]
+    lines += ["|---|---|---|---|"]
+    for stage in STAGES.values():
+        methods = ", ".join(name for name, row in METHODS.items() if stage in usual_stages(row))
+        usual = f"{stage.outer} x {stage.inner}"
+        lines.append(f"| `{stage.name}` | {stage.sentence} | {usual} | {methods} |")
+    lines += ["", STAGES_FOOT]
+    return "\n".join(lines) + "\n"
+
+
+PAGES = {"settings.md": settings_page, "stages.md": stages_page}
+
+if __name__ == "__main__":
+    for name, make in PAGES.items():
+        (DOCS / name).write_text(make(), encoding="utf-8")
