@@ -113,6 +113,7 @@ class RobustPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         """Decompose X (n, m) and keep the basis of its low-rank part."""
         rows = self._validated(X, ensure_min_samples=2)
         parts = decompose(rows, dtype=rows.dtype, **self.get_params())
+        # A row or a column that nobody saw is unknown; as zeros it does not turn the basis.
         known = np.nan_to_num(parts.low_rank)
         size = float(np.sqrt(np.mean(known**2, dtype=np.float64)))
         self.low_rank_ = parts.low_rank
@@ -233,6 +234,7 @@ class RASL(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  #
             result = complete(job)
             transforms = request.stack.from_original(result.transforms)
             self._places = Placement.learn(job, transforms)
+        # The basis is that of unit-norm rows, in which the pictures were decomposed.
         rows, valid = _unit_rows(result.low_rank, result.aligned)
         given, _ = _unit_rows(result.aligned, result.aligned)
         rest = (given - rows)[valid]
@@ -270,6 +272,7 @@ class RASL(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  #
         sampler = prepare(stack, frame, start, np.float64)
         data, norms, valid = warp_normalised(sampler, transforms)
         coefficients, low_rank = annealed_fit(data, self.components_, valid, self.noise_)
+        # Back from unit norm to the caller's units.
         units = (norms * stack.units)[:, None]
         sparse = np.where(valid, data - low_rank, 0)
         return Explanation(

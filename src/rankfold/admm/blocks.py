@@ -108,6 +108,7 @@ def project_onto(
 ) -> None:
     """Write Φ to every slab; ``gram`` is A A' where that is known already."""
     pixels = Pixels(problem, slabs)
+    # Room for Φ is made at the first projection and used again at the next ones.
     for slab in slabs:
         if slab.P.shape != slab.A.shape:
             slab.P = np.empty_like(slab.A)

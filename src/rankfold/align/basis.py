@@ -97,6 +97,7 @@ def pair_of(r: int) -> npt.NDArray[np.int_]:
     """Where a Basis of r rows has the product of its rows i and j: (r, r)."""
     places = np.empty((r, r), dtype=int)
     upper = np.triu_indices(r)
+    # A Basis has the products in the order of the upper triangle; the lower one mirrors it.
     places[upper] = np.arange(len(upper[0]))
     places.T[upper] = places[upper]
     return places
@@ -148,6 +149,7 @@ def annealed_fit(rows: Array, basis: Array, valid: Bools, scale: float) -> tuple
         if level == 0 or not len(basis):
             continue
         weight = valid[i].astype(np.float64)
+        # The first fit trusts every value; the last one those whose residual is ordinary.
         while True:
             weighted = wide * weight
             fitted = np.linalg.solve(weighted @ wide.T + ridge, weighted @ row)

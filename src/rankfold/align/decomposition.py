@@ -145,8 +145,10 @@ class Samples:
             raise InputError("the data are NaN everywhere, so there is nothing to decompose")
         if not valid.all():
             data[~valid] = 0
+        # A power of two changes no digit, and keeps squares of tiny or huge values in range.
         unit = power_of_two(data)
         data /= np.asarray(unit, data.dtype)
+        # Inside, a row is (channels, height, width), so that a channel is one picture.
         if given.ndim == 4:
             data = _channels_first(data, given.shape)
             valid = _channels_first(valid, given.shape)

@@ -44,6 +44,7 @@ class Job:
         stack = self.request.stack
         if self.request.joint or not stack.is_colour:
             return stack
+        # Colours that differ may have one luminance: what is constant in grey cannot be aligned.
         grey = stack.luminance()
         grey.check_alignable()
         return grey
@@ -121,6 +122,7 @@ class Job:
         """Refuse a frame most of which no picture covers at the start."""
         request = self.request
         least = request.settings.start.min_cover
+        # One picture after the other until enough is covered; the first one is, as a rule.
         covered = np.zeros(request.frame.height * request.frame.width, dtype=bool)
         for index, transform in enumerate(request.start):
             _, _, valid = self.full.sample(index, transform)

@@ -72,6 +72,7 @@ def fit_model(
         rank = int(np.clip(wanted, numbers.min_rank, numbers.max_rank))
     folds = min(n, numbers.folds)
     fold = np.arange(n) % folds
+    # A fold's basis is made from the pictures of all other folds.
     groups = [np.flatnonzero((fold != k) & counted) for k in range(folds)]
     bases = _bases(low_rank.astype(np.float64, copy=False), groups, min(rank, n - 1), executor)
 

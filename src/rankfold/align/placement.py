@@ -60,6 +60,7 @@ class Placement:
             for i in range(len(stack))
         ]
         transforms = motion.with_parameters(np.stack(found)).transforms
+        # Scores need the rows where the pictures were placed.
         sampled = [sampler.sample(i, transforms[i]) for i in range(len(stack))]
         # Features without their +1.
         rows = np.stack([np.where(valid, values[0] - 1, 0) for values, _, valid in sampled])

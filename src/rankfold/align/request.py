@@ -120,9 +120,12 @@ def resolve(
     stack = as_stack(images, masks, check_dtype(dtype))
     stack.check_alignable()
     grid = frame_for(frame, stack)
+    # What is left open is what the method's row says.
     surrogate = chosen.rank_surrogate if rank_surrogate == "auto" else rank_surrogate
     manifold = chosen.projector if is_auto(projector) else projector
     check_neighbours(n_neighbors, manifold)
+    # The last decomposition has a K of its own: it rebuilds pictures, and more neighbours do that
+    # better.
     k = numbers.manifold.n_neighbors if n_neighbors is None else n_neighbors
     last_k = numbers.manifold.last_n_neighbors if n_neighbors is None else n_neighbors
     return Request(
@@ -157,6 +160,7 @@ def as_stack(images: Images, masks: Masks, dtype: npt.DTypeLike) -> Stack:
         height, width = np.median([shape[:2] for shape in source.shapes], axis=0)
         factor = default_reduction(len(source), round(height), round(width), source.channels)
         images = source.stack(factor, dtype)
+    # A Stack of the right type was checked when it was made.
     ready = isinstance(images, Stack) and all(s.dtype == dtype for s in images.sources)
     if isinstance(images, Stack) and ready and masks is None:
         return images
@@ -191,6 +195,8 @@ def schedule_for(
     chosen = get_method(method)
     manifold = chosen.projector if is_auto(projector) else projector
     surrogate = chosen.rank_surrogate if rank_surrogate == "auto" else rank_surrogate
+    # Φ and the concave surrogate come in when μ has reached a multiple of μ_0, so they need the
+    # published growth.
     if manifold is not None:
         return get_schedule(schedule, False, f"method {chosen.name!r} and its manifold constraint")
     convex = Settings(surrogate=surrogate).convex
@@ -221,6 +227,7 @@ def coarse_for(coarse: str | bool, method: Method, init: object) -> str | bool:
     if isinstance(coarse, str) and coarse != "auto":
         raise InputError(f"unknown coarse={coarse!r}; use True, False or 'auto'")
     if coarse == "auto":
+        # Whoever gives transforms or points is taken to know where the pictures are.
         return method.coarse if isinstance(init, str) else False
     return bool(coarse)
 
@@ -275,6 +282,7 @@ def start_transforms(init: Init, stack: Stack, frame: Frame, family: str) -> Flo
                 f"unknown init {init!r}; use 'centred', 'identity', an (n, 3, 3) array or Points"
             )
         return stack.centred(frame) if init == "centred" else np.tile(np.eye(3), (n, 1, 1))
+    # Callers speak of their own pictures, which may have been reduced while they were read.
     given = init.transforms(get_family(family)) if isinstance(init, Points) else init
     return check_transforms(stack.from_original(np.asarray(given, np.float64)), stack.names)
 

@@ -125,6 +125,7 @@ class Watcher:
 
     def begin_stage(self, name: str, stages: tuple[str, ...]) -> None:
         """Observe the beginning of a stage."""
+        # Another run begins, as in the demo: its bar starts at zero.
         if name == stages[0]:
             self._done = 0.0
         self._stages = stages
@@ -144,6 +145,7 @@ class Watcher:
         """Update the line."""
         if record is not None and self._stage == "decomposition":
             self._objective = f"objective {record.objective:.2f}"
+        # A stage that is shorter than usual makes a jump; nothing makes the bar run backwards.
         self._done = max(self._done, self._completed(inner))
         number = f" {self._outer + (inner > 0)}" if STAGES[self._stage].moves else ""
         parts = [f"{self._stage}{number}"]
