@@ -7,9 +7,11 @@ A test compares the pages with what this writes.
 
 from __future__ import annotations
 
+from dataclasses import fields
 from pathlib import Path
 
 from rankfold import METHODS, STAGES, AlignSettings
+from rankfold.admm import SCHEDULES, Penalty
 from rankfold.align import setting_rows
 from rankfold.align.stages import usual_stages
 
@@ -24,6 +26,11 @@ settings` prints the same. Change one with
 `rankfold align ... --set features.smooth=1.0`. The values that were used are in `result.settings`
 and in `result.json`. Lengths are in pixels of the frame; "development faces" are those of
 [the evaluation](evaluation.md)."""
+
+SCHEDULES_HEAD = """\
+How the penalty μ grows: the rows of `SCHEDULES` (`src/rankfold/admm/schedules.py`, which says what
+each number is), in a decomposition and in the steps of an alignment. They are chosen as a whole, by
+`schedule=`; where their numbers came from is in [the inner solver](solver.md)."""
 
 STAGES_HEAD = """\
 What `rankfold.align` does, in order; `rankfold stages` prints the same. The plan, the progress bar,
@@ -46,7 +53,21 @@ def settings_page() -> str:
             lines += ["", f"## {group}", "", about.strip(), ""]
             lines += ["| setting | value | unit | why |", "|---|---|---|---|"]
         lines.append(f"| `{group}.{row.name}` | {row.shown} | {row.unit} | {row.why} |")
+    lines += ["", *schedules_table()]
     return "\n".join(lines) + "\n"
+
+
+def schedules_table() -> list[str]:
+    """How the penalty grows in each schedule, in a decomposition and in the steps of align."""
+    lines = ["## schedules", "", SCHEDULES_HEAD, ""]
+    names = [field.name for field in fields(Penalty)]
+    lines += [f"| schedule | {' | '.join(names)} |", "|---" * (len(names) + 1) + "|"]
+    for schedule in SCHEDULES.values():
+        kinds = {"": schedule.penalty, ", steps": schedule.steps.penalty}
+        for kind, penalty in kinds.items():
+            values = [f"{getattr(penalty, name):g}" for name in names]
+            lines.append(f"| {schedule.name}{kind} | {' | '.join(values)} |")
+    return lines
 
 
 def stages_page() -> str:

@@ -99,7 +99,7 @@ def decompose(
     neighbours = numbers.manifold.last_n_neighbors if n_neighbors is None else n_neighbors
     clone = clone_for(manifold, neighbours, numbers)
     penalty = schedule_for(chosen, projector, rank_surrogate, schedule).penalty
-    inner = Settings(tol, max_iter, penalty, surrogate, clone=clone)
+    inner = Settings(tol, max_iter, penalty, surrogate, numbers.surrogate.start, clone)
     rows = Samples.of(X, dtype)
     problem = Problem(
         rows.data,

@@ -137,7 +137,12 @@ def resolve(
         sparsity_weight=sparsity_weight,
         clone=clone_for(manifold, k, numbers),
         last_clone=clone_for(manifold, last_k, numbers),
-        inner=Settings(tol=inner_tol, max_iter=max_inner, surrogate=surrogate),
+        inner=Settings(
+            tol=inner_tol,
+            max_iter=max_inner,
+            surrogate=surrogate,
+            surrogate_start=numbers.surrogate.start,
+        ),
         schedule=growth,
         max_outer=max_outer,
         outer_tol=outer_tol,
@@ -181,7 +186,14 @@ def clone_for(
     if projector is None:
         return None
     numbers = settings.manifold
-    ready = get_projector(projector, n_neighbors)
+    ready = get_projector(
+        projector,
+        n_neighbors,
+        alpha=numbers.alpha,
+        keep=numbers.keep,
+        ridge=numbers.ridge,
+        window=numbers.window,
+    )
     return Clone(ready, numbers.weight, numbers.start, numbers.period)
 
 

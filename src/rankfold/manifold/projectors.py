@@ -28,7 +28,7 @@ PROJECTORS: dict[str, Callable[[], Projector]] = {
 
 
 def get_projector(
-    projector: str | AnyProjector | WholeRows, n_neighbors: int | None = None
+    projector: str | AnyProjector | WholeRows, n_neighbors: int | None = None, **parameters: float
 ) -> AnyProjector:
     """A row of PROJECTORS by name, a Projector as it is, or a function from a Context to Φ.
 
@@ -37,6 +37,8 @@ def get_projector(
     projector : str, Projector or callable
     n_neighbors : int, optional
         K, where the projector of that name has one.
+    **parameters
+        The same for its other parameters, as ``alpha=0.05``.
     """
     if isinstance(projector, Projector | Function):
         return projector
@@ -48,6 +50,10 @@ def get_projector(
             f"unknown projector {projector!r}; choose one of {names}, or pass a callable"
         )
     instance = PROJECTORS[projector]()
-    if n_neighbors is not None and hasattr(instance, "n_neighbors"):
-        instance = replace(instance, n_neighbors=n_neighbors)  # type: ignore[type-var]
-    return instance
+    wanted = {"n_neighbors": n_neighbors, **parameters}
+    own = {
+        name: value
+        for name, value in wanted.items()
+        if value is not None and hasattr(instance, name)
+    }
+    return replace(instance, **own)  # type: ignore[type-var]
