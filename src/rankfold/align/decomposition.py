@@ -93,13 +93,13 @@ def decompose(
         raise InputError(
             f"method {chosen.name!r} is its transforms; use align(), or decompose(method='rpca')"
         )
-    numbers = settings or AlignSettings()
+    settings = settings or AlignSettings()
     surrogate = chosen.rank_surrogate if rank_surrogate == "auto" else rank_surrogate
     check_neighbours(n_neighbors, manifold)
-    neighbours = numbers.manifold.last_n_neighbors if n_neighbors is None else n_neighbors
-    clone = clone_for(manifold, neighbours, numbers)
+    neighbours = settings.manifold.last_n_neighbors if n_neighbors is None else n_neighbors
+    clone = clone_for(manifold, neighbours, settings)
     penalty = schedule_for(chosen, projector, rank_surrogate, schedule).penalty
-    inner = Settings(tol, max_iter, penalty, surrogate, numbers.surrogate.start, clone)
+    inner = Settings(tol, max_iter, penalty, surrogate, settings.surrogate.start, clone)
     rows = Samples.of(X, dtype)
     problem = Problem(
         rows.data,

@@ -49,14 +49,14 @@ class Placement:
 
         Robust Lucas-Kanade on features from ``start`` (n, 3, 3), each picture by itself.
         """
-        numbers = self.settings
+        settings = self.settings
         sampler = contrast_sampler(
-            stack.luminance(), self.frame, start, np.float64, Serial(), numbers.features
+            stack.luminance(), self.frame, start, np.float64, Serial(), settings.features
         )
         motion = Motion.starting_at(start, self.family, self.frame.centre)
-        basis = Basis.of(self.rows, self.scale, numbers.basis.rounds)
+        basis = Basis.of(self.rows, self.scale, settings.basis.rounds)
         found = [
-            register(sampler, motion, i, motion.parameters[i], basis, numbers.registration)
+            register(sampler, motion, i, motion.parameters[i], basis, settings.registration)
             for i in range(len(stack))
         ]
         transforms = motion.with_parameters(np.stack(found)).transforms
@@ -65,9 +65,9 @@ class Placement:
         # Features without their +1.
         rows = np.stack([np.where(valid, values[0] - 1, 0) for values, _, valid in sampled])
         seen = np.stack([valid for _, _, valid in sampled])
-        single = Basis.of(self.rows.astype(np.float32), self.scale, numbers.basis.rounds)
+        single = Basis.of(self.rows.astype(np.float32), self.scale, settings.basis.rounds)
         everyone = np.arange(len(stack))
         scores = scores_against(
-            single, sampler, everyone, transforms, rows, seen, numbers.scores, offset=1.0
+            single, sampler, everyone, transforms, rows, seen, settings.scores, offset=1.0
         )
         return transforms, scores

@@ -110,7 +110,7 @@ def resolve(
         rank_surrogate=rank_surrogate,
         schedule=schedule,
     )
-    numbers = settings or AlignSettings()
+    settings = settings or AlignSettings()
     kind = get_family(family)
     joint = uses_all_channels(channels)
     check_outer(max_outer, outer_tol)
@@ -126,8 +126,8 @@ def resolve(
     check_neighbours(n_neighbors, manifold)
     # The last decomposition has a K of its own: it rebuilds pictures, and more neighbours do that
     # better.
-    k = numbers.manifold.n_neighbors if n_neighbors is None else n_neighbors
-    last_k = numbers.manifold.last_n_neighbors if n_neighbors is None else n_neighbors
+    k = settings.manifold.n_neighbors if n_neighbors is None else n_neighbors
+    last_k = settings.manifold.last_n_neighbors if n_neighbors is None else n_neighbors
     return Request(
         stack=stack,
         frame=grid,
@@ -135,13 +135,13 @@ def resolve(
         method=chosen,
         family=kind,
         sparsity_weight=sparsity_weight,
-        clone=clone_for(manifold, k, numbers),
-        last_clone=clone_for(manifold, last_k, numbers),
+        clone=clone_for(manifold, k, settings),
+        last_clone=clone_for(manifold, last_k, settings),
         inner=Settings(
             tol=inner_tol,
             max_iter=max_inner,
             surrogate=surrogate,
-            surrogate_start=numbers.surrogate.start,
+            surrogate_start=settings.surrogate.start,
         ),
         schedule=growth,
         max_outer=max_outer,
@@ -152,7 +152,7 @@ def resolve(
         coarse=coarse_for(coarse, chosen, init),
         joint=joint,
         dtype=dtype,
-        settings=numbers,
+        settings=settings,
     )
 
 
