@@ -234,6 +234,7 @@ class RASL(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  #
             result = complete(job)
             transforms = request.stack.from_original(result.transforms)
             self._places = Placement.learn(job, transforms)
+        self._reduction = request.stack.reduction
         # The basis is that of unit-norm rows, in which the pictures were decomposed.
         rows, valid = _unit_rows(result.low_rank, result.aligned)
         given, _ = _unit_rows(result.aligned, result.aligned)
@@ -266,7 +267,10 @@ class RASL(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  #
         """
         check_is_fitted(self)
         frame = self.alignment_.frame
-        stack = as_stack(X, None, np.float64)
+        # At the resolution of the fitted pictures, or the frame would show another part.
+        stack = as_stack(X, None, np.float64, self._reduction)
+        if stack.is_colour != (self.alignment_.aligned.ndim == 4):
+            raise InputError("the fitted pictures and these are not both grey or both in colour")
         start = start_transforms(self._start_of(init), stack, frame, self.family)
         transforms, scores = self._places.place(stack, start)
         sampler = prepare(stack, frame, start, np.float64)

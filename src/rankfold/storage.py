@@ -189,7 +189,15 @@ def fill(
     content: dict[str, Any] = dict(arrays)
     np.savez_compressed(folder / ARRAYS, **content)
     head = {"format": FORMAT, "format_version": FORMAT_VERSION, "kind": kind, **facts}
-    (folder / FACTS).write_text(json.dumps(head, indent=1) + "\n", encoding="utf-8")
+    text = json.dumps(head, indent=1, default=_plain)
+    (folder / FACTS).write_text(text + "\n", encoding="utf-8")
+
+
+def _plain(value: object) -> object:
+    """A number or an array of NumPy, which a caller may have given, as JSON knows it."""
+    if isinstance(value, np.generic | np.ndarray):
+        return value.tolist()
+    return str(value)
 
 
 def read(path: str | Path) -> tuple[str, dict[str, Any], Arrays]:

@@ -111,7 +111,7 @@ class TestParameters:
 
     def test_a_bad_one_is_refused_by_fit_and_not_before(self, heads):
         model = rf.MeADMM(schedule="quick", frame=heads.frame)
-        with pytest.raises(rf.InputError, match="schedule='quick' has no effect"):
+        with pytest.raises(rf.InputError, match="schedule='quick' cannot be used"):
             model.fit(heads.images)
 
 
@@ -192,3 +192,16 @@ def test_the_scores_of_rows_say_how_badly_they_fit():
     assert (bad.scores > 0.5).all()
     assert good.transforms is None
     assert list(model.get_feature_names_out()) == ["robustpca0", "robustpca1", "robustpca2"]
+
+
+def test_new_pictures_are_seen_at_the_resolution_of_the_fitted_ones():
+    heads = rendered_heads(6, seed=1)
+    large = [np.kron(image, np.ones((2, 2))) for image in heads.images]
+    stack = rf.Stack.of(large).reduced(2)
+    fitted = rf.RASL(frame=(45, 42), outer_tol=5.0).fit(stack)
+    again = fitted.explain(large)
+    same = fitted.explain(stack)
+    np.testing.assert_allclose(again.transforms, same.transforms)
+    np.testing.assert_allclose(again.scores, same.scores)
+    with pytest.raises(rf.InputError, match="not both grey or both in colour"):
+        fitted.explain([np.dstack([image] * 3) for image in large])

@@ -146,7 +146,7 @@ SCHEDULES: dict[str, Schedule] = {
 """The schedules that can be chosen by name: a Schedule by its name."""
 
 
-def get_schedule(name: str, convex: bool, because: str) -> Schedule:
+def get_schedule(name: str, convex: bool, because: str = "", remedy: str = "") -> Schedule:
     """Look a schedule up by name; "auto" is the best one for the problem.
 
     Parameters
@@ -155,8 +155,8 @@ def get_schedule(name: str, convex: bool, because: str) -> Schedule:
     convex : bool
         Whether the problem is the convex one. The others have their own rule: when Φ and the
         surrogate come in depends on how far the published penalty has grown.
-    because : str
-        Why it is not, for the message.
+    because, remedy : str
+        Why it is not, and what to do instead, for the message.
     """
     if name == "auto":
         return SCHEDULES["balanced" if convex else "published"]
@@ -165,7 +165,7 @@ def get_schedule(name: str, convex: bool, because: str) -> Schedule:
         raise InputError(f"unknown schedule {name!r}; choose one of {choices}")
     if not convex and name != "published":
         raise InputError(
-            f"schedule={name!r} has no effect with {because}, which always follows the published "
-            "schedule; leave the schedule out, or take the method 'rasl' or 'rpca'"
+            f"schedule={name!r} cannot be used with {because}, which always follows the published "
+            f"schedule; leave the schedule out, or {remedy}"
         )
     return SCHEDULES[name]

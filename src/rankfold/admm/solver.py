@@ -78,8 +78,10 @@ def solve(
         state = step(problem, settings, slabs, state, data_norm, outer)
         assert state.record is not None
         records.append(state.record)
-        stopped = observe is not None and observe(state.record)
-        status = _outcome(state.record, settings) or (Status.STOPPED if stopped else None)
+        status = _outcome(state.record, settings)
+        # An observer that says stop ends the whole run, also where this loop is at its end.
+        if observe is not None and observe(state.record) and status is not Status.NON_FINITE:
+            status = Status.STOPPED
         if status is not None:
             break
     else:

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from rankfold.admm import Clone, Schedule, Settings, get_schedule
 from rankfold.align.features import check_features
 from rankfold.align.methods import Method, get_method, refuse_ignored
-from rankfold.align.reduction import default_reduction
+from rankfold.align.reduction import lossless_reduction, reduction_for_frame
 from rankfold.align.settings import AlignSettings
 from rankfold.align.steps import Gauge, check_gauge
 from rankfold.errors import InputError
@@ -61,6 +61,7 @@ class Request:
             "family": self.family.name,
             "sparsity_weight": self.sparsity_weight,
             "projector": None if self.clone is None else self.clone.name,
+            "last_projector": None if self.last_clone is None else self.last_clone.name,
             "rank_surrogate": self.inner.surrogate,
             "schedule": self.schedule.name,
             "features": self.features,
@@ -117,9 +118,11 @@ def resolve(
     check_stages(chosen, rescue=rescue, coarse=coarse)
     growth = schedule_for(chosen, projector, rank_surrogate, schedule)
     # Pictures come after what can be checked without them: reading them may take long.
-    stack = as_stack(images, masks, check_dtype(dtype))
+    given_frame = None if frame is None else as_frame(frame)
+    coarser = default_reduction_of(images, given_frame, init, family)
+    stack = as_stack(images, masks, check_dtype(dtype), coarser)
     stack.check_alignable()
-    grid = frame_for(frame, stack)
+    grid = given_frame or stack.default_frame()
     # What is left open is what the method's row says.
     surrogate = chosen.rank_surrogate if rank_surrogate == "auto" else rank_surrogate
     manifold = chosen.projector if is_auto(projector) else projector
@@ -156,20 +159,42 @@ def resolve(
     )
 
 
-def as_stack(images: Images, masks: Masks, dtype: npt.DTypeLike) -> Stack:
-    """Pictures in one form; a path is read, at the resolution that the command would choose."""
+def as_stack(
+    images: Images, masks: Masks, dtype: npt.DTypeLike, reduction: int | None = None
+) -> Stack:
+    """Pictures in one form, read where a path is given, and coarser by a ``reduction``."""
     if isinstance(images, str | os.PathLike):
         from rankfold.io import open_pictures
 
         source = open_pictures(str(images))
-        height, width = np.median([shape[:2] for shape in source.shapes], axis=0)
-        factor = default_reduction(len(source), round(height), round(width), source.channels)
-        images = source.stack(factor, dtype)
+        factor = 1 if reduction is None else reduction
+        if masks is None:
+            return source.stack(factor, dtype)
+        # Masks are those of the pictures as they are on disk.
+        return Stack.of(source.stack(1, dtype), masks, dtype=dtype).reduced(factor)
     # A Stack of the right type was checked when it was made.
     ready = isinstance(images, Stack) and all(s.dtype == dtype for s in images.sources)
-    if isinstance(images, Stack) and ready and masks is None:
-        return images
-    return Stack.of(images, masks, dtype=dtype)
+    stack = images if ready and masks is None else Stack.of(images, masks, dtype=dtype)
+    assert isinstance(stack, Stack)
+    return stack if reduction is None else stack.reduced(max(reduction // stack.reduction, 1))
+
+
+def default_reduction_of(
+    images: Images, frame: Frame | None, init: Init, family: str
+) -> int | None:
+    """How much coarser a path is read: as the command would; None for pictures in memory."""
+    if not isinstance(images, str | os.PathLike):
+        return None
+    from rankfold.io import open_pictures
+
+    source = open_pictures(str(images))
+    if isinstance(init, str):
+        return reduction_for_frame(source.shapes, source.channels, frame)
+    if frame is None:
+        return 1
+    given = init.transforms(get_family(family)) if isinstance(init, Points) else init
+    start = check_transforms(np.asarray(given, np.float64), source.names)
+    return lossless_reduction(start, frame)
 
 
 def is_auto(value: object) -> bool:
@@ -210,9 +235,11 @@ def schedule_for(
     # Φ and the concave surrogate come in when μ has reached a multiple of μ_0, so they need the
     # published growth.
     if manifold is not None:
-        return get_schedule(schedule, False, f"method {chosen.name!r} and its manifold constraint")
+        because = f"method {chosen.name!r} and its manifold constraint"
+        return get_schedule(schedule, False, because, "take the method 'rasl' or 'rpca'")
     convex = Settings(surrogate=surrogate).convex
-    return get_schedule(schedule, convex, f"rank_surrogate={surrogate!r}")
+    because = f"the {surrogate} surrogate of the rank"
+    return get_schedule(schedule, convex, because, "set rank_surrogate='nuclear'")
 
 
 def check_stages(method: Method, **wanted: object) -> None:
@@ -227,10 +254,17 @@ def check_stages(method: Method, **wanted: object) -> None:
 
 def check_neighbours(n_neighbors: int | None, projector: object) -> None:
     """Refuse a number of neighbours where nothing has neighbours."""
-    if n_neighbors is not None and projector is None:
+    if n_neighbors is None:
+        return
+    if projector is None:
         raise InputError(
             f"n_neighbors={n_neighbors} has no effect without a projector; leave it out, or take "
             "method='meadmm'"
+        )
+    if not isinstance(projector, str):
+        raise InputError(
+            f"n_neighbors={n_neighbors} has no effect with a projector of your own; set it there, "
+            "as in Regression(n_neighbors=5)"
         )
 
 
@@ -270,10 +304,8 @@ def uses_all_channels(channels: str) -> bool:
     return channels == "joint"
 
 
-def frame_for(frame: tuple[int, int] | Frame | None, stack: Stack) -> Frame:
-    """The canonical grid: the caller's, or one of the median size."""
-    if frame is None:
-        return stack.default_frame()
+def as_frame(frame: tuple[int, int] | Frame) -> Frame:
+    """The canonical grid that the caller wants."""
     if isinstance(frame, Frame):
         return frame
     try:

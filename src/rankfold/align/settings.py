@@ -14,6 +14,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
+import numpy as np
+
 from rankfold.errors import InputError
 
 PX = "px of the frame"
@@ -21,13 +23,47 @@ SHARE = "share"
 COUNT = "count"
 
 
-def tuned(value: Any, unit: str, why: str, optional: bool = False) -> Any:
-    """A field with its unit and where its value came from; ``optional``: None is a value too."""
-    return field(default=value, metadata={"unit": unit, "why": why, "optional": optional})
+def tuned(
+    value: Any,
+    unit: str,
+    why: str,
+    *,
+    least: float | None = None,
+    positive: bool = False,
+    optional: bool = False,
+) -> Any:
+    """A field with its unit and where its value came from.
+
+    A value is at least ``least``: by default one for a count and zero for anything else. It is
+    larger than zero where it must be ``positive``, and may be None where it is ``optional``.
+    """
+    if least is None:
+        least = 1 if unit == COUNT else 0
+    limits = {"least": least, "positive": positive, "optional": optional}
+    return field(default=value, metadata={"unit": unit, "why": why, **limits})
+
+
+class Group:
+    """A part of the settings, whose numbers are checked when it is made."""
+
+    def __post_init__(self) -> None:
+        """Refuse numbers with which the pipeline cannot work; NaN is no number."""
+        for number in fields(self):  # type: ignore[arg-type]
+            value = getattr(self, number.name)
+            about = number.metadata
+            if value is None and about["optional"]:
+                continue
+            several = np.atleast_1d(value)
+            if not (several >= about["least"]).all():
+                raise InputError(
+                    f"the setting {number.name}={value} must be at least {about['least']:g}"
+                )
+            if about["positive"] and not (several > 0).all():
+                raise InputError(f"the setting {number.name}={value} must be larger than zero")
 
 
 @dataclass(frozen=True)
-class StartSettings:
+class StartSettings(Group):
     """What a start has to be like."""
 
     min_cover: float = tuned(
@@ -36,34 +72,50 @@ class StartSettings:
 
 
 @dataclass(frozen=True)
-class CoarseSettings:
+class CoarseSettings(Group):
     """Plain RASL on blurred pictures, for pictures that are far off."""
 
     blurs: tuple[float, ...] = tuned(
-        (4.0, 2.0), PX, "Standard deviations, one after the other; faces 10 degrees and 8 px off."
+        (4.0, 2.0),
+        PX,
+        "Standard deviations, one after the other; faces 10 degrees and 8 px off.",
+        positive=True,
     )
     max_outer: int = tuned(8, COUNT, "Outer iterations at most, for each blur. A limit, not tuned.")
-    tol: float = tuned(1e-3, "relative residual", "Inner tolerance: only a step is wanted.")
+    tol: float = tuned(
+        1e-3, "relative residual", "Inner tolerance: only a step is wanted.", positive=True
+    )
     look_ahead: int = tuned(
         8, COUNT, "Outer iterations on features by which a coarse start is judged when tried."
     )
 
 
 @dataclass(frozen=True)
-class FeatureSettings:
+class FeatureSettings(Group):
     """Contrast features, on which light matters less."""
 
     smooth: float = tuned(
-        0.7, PX, "A small blur first; without it the features see noise: .48 px instead of .31."
+        0.7,
+        PX,
+        "A small blur first; without it the features see noise: .48 px instead of .31.",
+        positive=True,
     )
     surround: float = tuned(
-        1.7, PX, "What counts as surroundings; P1 of the development faces, eyes .545 to .314 px."
+        1.7,
+        PX,
+        "What counts as surroundings; P1 of the development faces, eyes .545 to .314 px.",
+        positive=True,
     )
     floor: float = tuned(
-        0.002, "share of the pixel range", "About the noise that is left after the blur."
+        0.002,
+        "share of the pixel range",
+        "About the noise that is left after the blur.",
+        positive=True,
     )
     max_outer: int = tuned(20, COUNT, "Outer iterations at most. A limit, not tuned.")
-    tol: float = tuned(1e-3, "relative residual", "Inner tolerance: only a step is wanted.")
+    tol: float = tuned(
+        1e-3, "relative residual", "Inner tolerance: only a step is wanted.", positive=True
+    )
     single_above: int = tuned(
         2**18,
         "values of all derivatives",
@@ -73,7 +125,7 @@ class FeatureSettings:
 
 
 @dataclass(frozen=True)
-class BasisSettings:
+class BasisSettings(Group):
     """The leave-one-out bases that single pictures are compared with."""
 
     folds: int = tuned(40, COUNT, "Bases at most; with more pictures, a few are left out together.")
@@ -87,7 +139,7 @@ class BasisSettings:
 
 
 @dataclass(frozen=True)
-class RescueSettings:
+class RescueSettings(Group):
     """The search of a better place for single pictures that stand apart."""
 
     suspicious: float = tuned(
@@ -103,38 +155,50 @@ class RescueSettings:
         "Dimensions of the basis in the first round after a coarse stage: pictures that went "
         "astray together explain each other in a larger one.",
     )
-    near_angles: tuple[float, ...] = tuned((-8.0, 0.0, 8.0), "degrees", "Grid around the start.")
-    near_shifts: tuple[float, ...] = tuned((-3.0, 0.0, 3.0), PX, "Grid around the start.")
+    near_angles: tuple[float, ...] = tuned(
+        (-8.0, 0.0, 8.0), "degrees", "Grid around the start.", least=-np.inf
+    )
+    near_shifts: tuple[float, ...] = tuned(
+        (-3.0, 0.0, 3.0), PX, "Grid around the start.", least=-np.inf
+    )
     near_bound: float = tuned(8.0, PX, "A place further from the start is not believed.")
     wide_angles: tuple[float, ...] = tuned(
-        (-30.0, -20.0, -10.0, 0.0, 10.0, 20.0, 30.0), "degrees", "The same after a coarse stage."
+        (-30.0, -20.0, -10.0, 0.0, 10.0, 20.0, 30.0),
+        "degrees",
+        "The same after a coarse stage.",
+        least=-np.inf,
     )
     wide_shifts: tuple[float, ...] = tuned(
-        (-7.5, -5.0, -2.5, 0.0, 2.5, 5.0, 7.5), PX, "The same after a coarse stage."
+        (-7.5, -5.0, -2.5, 0.0, 2.5, 5.0, 7.5), PX, "The same after a coarse stage.", least=-np.inf
     )
     wide_bound: float = tuned(0.6, "share of the short side", "The same after a coarse stage.")
     local_angles: tuple[float, ...] = tuned(
-        (-4.0, 0.0, 4.0), "degrees", "Grid around the current place."
+        (-4.0, 0.0, 4.0), "degrees", "Grid around the current place.", least=-np.inf
     )
-    local_shifts: tuple[float, ...] = tuned((-1.5, 0.0, 1.5), PX, "Grid around the current place.")
+    local_shifts: tuple[float, ...] = tuned(
+        (-1.5, 0.0, 1.5), PX, "Grid around the current place.", least=-np.inf
+    )
     kept_starts: int = tuned(4, COUNT, "The most promising places are followed, and the current.")
 
 
 @dataclass(frozen=True)
-class RegistrationSettings:
+class RegistrationSettings(Group):
     """The robust Lucas-Kanade of one picture against a basis of the others."""
 
     anneal: tuple[float, ...] = tuned(
-        (4.0, 2.0, 1.0), "times an ordinary residual", "From coarse to fine residuals."
+        (4.0, 2.0, 1.0),
+        "times an ordinary residual",
+        "From coarse to fine residuals.",
+        positive=True,
     )
     steps: int = tuned(6, COUNT, "Steps for each of them at most.")
     fit_rounds: int = tuned(2, COUNT, "Of the reweighted fit before each step.")
-    trust: float = tuned(3.0, PX, "No corner moves further in one step.")
+    trust: float = tuned(3.0, PX, "No corner moves further in one step.", positive=True)
     still: float = tuned(0.01, PX, "A shorter step ends the scale.")
 
 
 @dataclass(frozen=True)
-class PixelSettings:
+class PixelSettings(Group):
     """The method itself on raw pixels."""
 
     patience: int = tuned(
@@ -150,25 +214,31 @@ class PixelSettings:
 
 
 @dataclass(frozen=True)
-class StepSettings:
+class StepSettings(Group):
     """What keeps a step of the outer loop honest, and when the loop ends."""
 
-    trust: float = tuned(3.0, PX, "No corner moves further in one step.")
+    trust: float = tuned(3.0, PX, "No corner moves further in one step.", positive=True)
     halvings: int | None = tuned(
         3,
         COUNT,
         "Of a step that does not lower its picture's residual; None: take it whole.",
         optional=True,
+        least=0,
     )
     slack: float = tuned(
-        1.0001, "times the residual", "A step may raise it by this: below, rounding decides."
+        1.0001,
+        "times the residual",
+        "A step may raise it by this: below, rounding decides.",
+        positive=True,
     )
     gain: float = tuned(1e-6, SHARE, "A residual that fell by less did not improve.")
-    objective_tol: float = tuned(0.01, "objective", "A smaller fall ends the loop: RASL's rule.")
+    objective_tol: float = tuned(
+        0.01, "objective", "A smaller fall ends the loop: RASL's rule.", least=-np.inf
+    )
 
 
 @dataclass(frozen=True)
-class ManifoldSettings:
+class ManifoldSettings(Group):
     """The manifold constraint; what Definition 1 leaves open."""
 
     n_neighbors: int = tuned(7, COUNT, "K of the paper, while aligning; 7 to 20 hardly differ.")
@@ -181,7 +251,9 @@ class ManifoldSettings:
     keep: float = tuned(
         0.85, SHARE, "The paper's ε', of what is left of a difference; without it, salt leaks."
     )
-    ridge: float = tuned(1e-4, "share of the mean diagonal", "Of the regression; 1e-2 is bad.")
+    ridge: float = tuned(
+        1e-4, "share of the mean diagonal", "Of the regression; 1e-2 is bad.", positive=True
+    )
     window: float = tuned(
         0.11, "share of the short side", "Of the vote on what is in error: 5 px of faces 45 x 42."
     )
@@ -191,7 +263,7 @@ class ManifoldSettings:
 
 
 @dataclass(frozen=True)
-class SurrogateSettings:
+class SurrogateSettings(Group):
     """The reweighted surrogate of the rank."""
 
     start: float = tuned(
@@ -200,7 +272,7 @@ class SurrogateSettings:
 
 
 @dataclass(frozen=True)
-class DecompositionSettings:
+class DecompositionSettings(Group):
     """The decomposition at the final transforms."""
 
     more_iterations: int = tuned(
@@ -209,10 +281,10 @@ class DecompositionSettings:
 
 
 @dataclass(frozen=True)
-class ScoreSettings:
+class ScoreSettings(Group):
     """Who found their place: the cost where a picture lies over its cost a little away."""
 
-    shift: float = tuned(3.0, PX, "How far away; eight directions.")
+    shift: float = tuned(3.0, PX, "How far away; eight directions.", positive=True)
     failed: float = tuned(
         0.9,
         "score",
@@ -249,7 +321,7 @@ class AlignSettings:
         """Return the numbers as plain values, {"features": {"smooth": 0.7, ...}, ...}."""
         plain: dict[str, dict[str, Any]] = {}
         for row in setting_rows(self):
-            value = list(row.value) if isinstance(row.value, tuple) else row.value
+            value = np.asarray(row.value).tolist() if row.value is not None else None
             plain.setdefault(row.group, {})[row.name] = value
         return plain
 
@@ -295,7 +367,10 @@ def setting_rows(settings: AlignSettings) -> Iterator[SettingRow]:
         group = getattr(settings, part.name)
         for number in fields(group):
             value = getattr(group, number.name)
-            yield SettingRow(part.name, number.name, value, **number.metadata)
+            about = number.metadata
+            yield SettingRow(
+                part.name, number.name, value, about["unit"], about["why"], about["optional"]
+            )
 
 
 def _like(old: Any, new: Any, name: str) -> Any:

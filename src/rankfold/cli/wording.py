@@ -61,7 +61,12 @@ def at_a_terminal(text: str, flags: Mapping[str, str]) -> str:
         name = RENAMED.get(found["name"], found["name"])
         if name not in flags:
             return found[0]
-        return _with_value(flags[name], ast.literal_eval(found["value"]))
+        try:
+            value = ast.literal_eval(found["value"])
+        except (ValueError, SyntaxError):
+            # Not an option but the name of a file that looks like one.
+            return found[0]
+        return _with_value(flags[name], value)
 
     for phrase, typed in PHRASES:
         text = re.sub(phrase, typed, text)

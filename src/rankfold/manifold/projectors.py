@@ -42,6 +42,8 @@ def get_projector(
     """
     if isinstance(projector, Projector | Function):
         return projector
+    if isinstance(projector, type):
+        raise InputError(f"{projector.__name__} is a class; pass one of it, {projector.__name__}()")
     if callable(projector):
         return Function(projector)
     if projector not in PROJECTORS:

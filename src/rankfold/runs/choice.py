@@ -6,7 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rankfold.align.reduction import batch_reduction, default_reduction
+from rankfold.align.reduction import (
+    batch_reduction,
+    default_reduction,
+    lossless_reduction,
+    reduction_for_frame,
+)
 from rankfold.align.request import check_transforms
 from rankfold.errors import InputError
 from rankfold.families import Floats, get_family, shift
@@ -15,7 +20,6 @@ from rankfold.result import Alignment
 from rankfold.runs.folder import load_alignment
 from rankfold.runs.points import read_points_csv
 from rankfold.stack import Frame
-from rankfold.warp.sampling import source_pixels_per_pixel
 
 NAMED_STARTS = ("centred", "identity")
 
@@ -81,7 +85,7 @@ def choose(
         earlier = load_alignment(init)
         grid = grid or earlier.frame
         start = transforms_of(earlier, source, grid, init)
-    return Choice(grid, reduction or _lossless_reduction(start, grid), start)
+    return Choice(grid, reduction or lossless_reduction(start, grid), start)
 
 
 def choose_as_they_lie(source: Source, reduction: int | None = None) -> Choice:
@@ -153,9 +157,8 @@ def _choose_by_size(
     if frame is None:
         k = reduction or default_reduction(len(source), height, width, source.channels)
         return Choice(Frame(height // k, width // k), k, init)
-    # The frame spans as much of the pictures as fits: the tighter of the two axes decides.
-    fitting = min(_median(source, 0) / frame.height, _median(source, 1) / frame.width)
-    return Choice(frame, reduction or max(int(fitting), 1), init)
+    k = reduction or reduction_for_frame(source.shapes, source.channels, frame)
+    return Choice(frame, k, init)
 
 
 def _median(source: Source, axis: int) -> float:
@@ -166,10 +169,3 @@ def _median(source: Source, axis: int) -> float:
 def _median_size(source: Source) -> tuple[int, int]:
     """Find the median (height, width) of the pictures, in whole pixels."""
     return round(_median(source, 0)), round(_median(source, 1))
-
-
-def _lossless_reduction(start: Floats, frame: Frame) -> int:
-    """Say how many pixels of the median picture one pixel of the frame spans, in whole numbers."""
-    spans = [source_pixels_per_pixel(T, frame) for T in start]
-    # Rounding errors of the transforms must not turn 2.0 into 1.
-    return max(int(float(np.median(spans)) + 1e-9), 1)

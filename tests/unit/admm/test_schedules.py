@@ -51,7 +51,7 @@ class TestGetSchedule:
     @pytest.mark.parametrize("name", ["balanced", "quick"])
     def test_what_is_not_convex_refuses_all_but_the_published_one(self, name):
         assert get_schedule("published", False, "a manifold") is SCHEDULES["published"]
-        sentence = f"schedule='{name}' has no effect with a manifold, which always follows"
+        sentence = f"schedule='{name}' cannot be used with a manifold, which always follows"
         with pytest.raises(InputError, match=sentence):
             get_schedule(name, False, "a manifold")
 

@@ -126,6 +126,12 @@ class TestStatus:
         solution = solve(Problem(self.truth.data, LAM), observe=seen.append)
         assert seen == list(solution.records)
 
+    def test_an_observer_stops_also_where_the_loop_converges(self):
+        problem = Problem(self.truth.data, LAM)
+        last = solve(problem).records[-1].iteration
+        stopped = solve(problem, observe=lambda record: record.iteration == last)
+        assert stopped.status is Status.STOPPED
+
     def test_every_status_has_a_sentence_and_only_one_is_good(self):
         assert [s for s in Status if s.good] == [Status.CONVERGED]
         assert all(len(s.value) > 20 for s in Status)

@@ -30,12 +30,12 @@ PICTURES = np.random.default_rng(0).random((4, 20, 20))
         (
             PICTURES,
             {"method": "meadmm", "schedule": "quick"},
-            "schedule='quick' has no effect with method 'meadmm' and its manifold constraint",
+            "schedule='quick' cannot be used with method 'meadmm' and its manifold constraint",
         ),
         (
             PICTURES,
             {"rank_surrogate": "reweighted", "schedule": "balanced"},
-            "schedule='balanced' has no effect with rank_surrogate='reweighted'",
+            "schedule='balanced' cannot be used with the reweighted surrogate",
         ),
     ],
 )

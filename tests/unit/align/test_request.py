@@ -72,7 +72,7 @@ PICTURES = np.random.default_rng(0).random((4, 20, 20))
         (
             PICTURES,
             {"method": "meadmm", "schedule": "quick"},
-            "schedule='quick' has no effect with method 'meadmm' and its manifold constraint",
+            "schedule='quick' cannot be used with method 'meadmm' and its manifold constraint",
         ),
         (
             PICTURES,
@@ -82,7 +82,7 @@ PICTURES = np.random.default_rng(0).random((4, 20, 20))
         (
             PICTURES,
             {"rank_surrogate": "reweighted", "schedule": "quick"},
-            "schedule='quick' has no effect with rank_surrogate='reweighted'",
+            "schedule='quick' cannot be used with the reweighted surrogate",
         ),
     ],
 )
@@ -194,5 +194,58 @@ def test_options_without_effect_are_refused(options, message):
 
 
 def test_a_schedule_without_effect_is_refused_before_pictures_are_looked_at():
-    with pytest.raises(rf.InputError, match="schedule='quick' has no effect"):
+    with pytest.raises(rf.InputError, match="schedule='quick' cannot be used"):
         rf.align("no such folder", schedule="quick")
+
+
+class TestPaths:
+    @pytest.fixture
+    def folder(self, tmp_path):
+        from rankfold.io import write_picture
+
+        rng = np.random.default_rng(0)
+        for k in range(3):
+            write_picture(tmp_path / f"{k}.png", 255 * rng.random((600, 600)))
+        return tmp_path
+
+    @pytest.mark.parametrize(("frame", "factor"), [(None, 3), ((400, 400), 1), ((60, 60), 10)])
+    def test_a_path_is_read_as_coarse_as_the_command_would(self, folder, frame, factor):
+        from rankfold.io import open_pictures
+        from rankfold.runs import choose
+
+        request = request_of(str(folder), frame=frame)
+        assert request.stack.reduction == factor
+        assert choose(open_pictures(str(folder)), frame).reduction == factor
+
+    def test_transforms_and_masks_are_those_of_the_files(self, folder):
+        start = np.tile(np.diag([5.0, 5.0, 1.0]), (3, 1, 1))
+        masks = np.ones((3, 600, 600), bool)
+        masks[:, :300] = False
+        request = request_of(str(folder), frame=(100, 100), init=start, masks=masks)
+        assert request.stack.reduction == 5
+        assert not request.stack.masks[0][:60].any()
+        assert request.stack.masks[0][60:].all()
+
+
+def test_numbers_of_numpy_can_be_saved(heads, tmp_path):
+    result = rf.align(
+        heads.images,
+        "rasl",
+        frame=heads.frame,
+        init=heads.start,
+        sparsity_weight=np.float32(0.7),
+        outer_tol=np.float32(0.5),
+        max_inner=np.int64(500),
+    )
+    result.save(tmp_path / "it")
+    assert rf.load(tmp_path / "it").options["max_inner"] == 500
+
+
+def test_neighbours_of_a_projector_of_ones_own_are_set_there():
+    from rankfold.manifold import Regression
+
+    pictures = np.random.default_rng(0).random((3, 12, 12))
+    with pytest.raises(rf.InputError, match="set it there"):
+        rf.align(pictures, projector=Regression(n_neighbors=2), n_neighbors=3)
+    with pytest.raises(rf.InputError, match="Regression is a class"):
+        rf.align(pictures, projector=Regression)

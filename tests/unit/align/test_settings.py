@@ -121,3 +121,21 @@ class TestInAnAlignment:
         assert loaded.options == result.options
         assert loaded.settings == result.settings
         assert loaded.settings["coarse"]["blurs"] == [5.0, 3.0]
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("pixels.nuclear_outer", 0),
+        ("features.max_outer", 0),
+        ("basis.pictures_a_dimension", 0),
+        ("features.smooth", float("nan")),
+        ("features.surround", 0),
+        ("manifold.ridge", 0),
+        ("rescue.rounds", -1),
+        ("steps.halvings", -1),
+    ],
+)
+def test_numbers_that_cannot_work_are_refused(name, value):
+    with pytest.raises(rf.InputError, match=f"the setting {name.split('.')[1]}=.* must be"):
+        rf.AlignSettings().changed({name: value})

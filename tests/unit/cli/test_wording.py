@@ -83,3 +83,9 @@ def test_the_flags_of_a_command_are_its_long_options():
     assert flags["skip_bad"] == "--skip-bad"
     assert flags["rescue"] == "--rescue"
     assert "pictures" not in flags
+
+
+def test_a_file_that_looks_like_an_option_keeps_its_name():
+    assert (
+        at_a_terminal("frame=01 does not exist", {"frame": "--frame"}) == "frame=01 does not exist"
+    )
