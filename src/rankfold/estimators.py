@@ -244,7 +244,12 @@ class RASL(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  #
         self.noise_ = max(ordinary_residual(rest, ORDINARY), 1e-9)
         return self
 
-    def fit_transform(self, X: Images, y: object = None, masks: Masks = None) -> Floats:  # noqa: ARG002
+    def fit_transform(
+        self,
+        X: Images,
+        y: object = None,  # noqa: ARG002
+        masks: Masks = None,
+    ) -> Floats:
         """Fit, and return the coefficients (n, r) of the fitted pictures where they were placed."""
         self.fit(X, masks=masks)
         aligned = self.alignment_.aligned

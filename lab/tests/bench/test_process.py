@@ -2,7 +2,7 @@
 
 import json
 import sys
-import time
+from types import SimpleNamespace
 
 import numpy as np
 
@@ -62,9 +62,17 @@ class TestProcess:
         assert len(seconds) == 1
         assert found == {"answer": 42}
 
-    def test_short_runs_fill_a_spell_but_not_for_ever(self):
+    def test_short_runs_fill_a_spell_but_not_for_ever(self, monkeypatch):
+        # A clock of its own: how long a real pause takes depends on how busy the machine is.
+        clock = SimpleNamespace(now=0.0)
+        monkeypatch.setattr(worker, "time", SimpleNamespace(perf_counter=lambda: clock.now))
+
         def rest(seconds):
-            return lambda: time.sleep(seconds) or {}
+            def run():
+                clock.now += seconds
+                return {}
+
+            return run
 
         assert len(worker.measure(rest(0.001), repeats=2, spell=0.1)[0]) > 2
         assert len(worker.measure(rest(0.01), repeats=2, spell=0.01)[0]) == 2

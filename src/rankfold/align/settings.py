@@ -29,17 +29,19 @@ def tuned(
     why: str,
     *,
     least: float | None = None,
+    most: float = np.inf,
     positive: bool = False,
     optional: bool = False,
 ) -> Any:
     """A field with its unit and where its value came from.
 
-    A value is at least ``least``: by default one for a count and zero for anything else. It is
-    larger than zero where it must be ``positive``, and may be None where it is ``optional``.
+    A value is at least ``least`` (by default one for a count and zero for anything else) and at
+    most ``most``. It is larger than zero where it must be ``positive``, and may be None where it
+    is ``optional``.
     """
     if least is None:
         least = 1 if unit == COUNT else 0
-    limits = {"least": least, "positive": positive, "optional": optional}
+    limits = {"least": least, "most": most, "positive": positive, "optional": optional}
     return field(default=value, metadata={"unit": unit, "why": why, **limits})
 
 
@@ -58,6 +60,10 @@ class Group:
                 raise InputError(
                     f"the setting {number.name}={value} must be at least {about['least']:g}"
                 )
+            if not (several <= about["most"]).all():
+                raise InputError(
+                    f"the setting {number.name}={value} must be at most {about['most']:g}"
+                )
             if about["positive"] and not (several > 0).all():
                 raise InputError(f"the setting {number.name}={value} must be larger than zero")
 
@@ -67,7 +73,10 @@ class StartSettings(Group):
     """What a start has to be like."""
 
     min_cover: float = tuned(
-        0.5, SHARE, "Of the frame that at least one picture covers; below, most would be made up."
+        0.5,
+        SHARE,
+        "Of the frame that at least one picture covers; below, most would be made up.",
+        most=1.0,
     )
 
 

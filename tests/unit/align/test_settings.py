@@ -133,6 +133,7 @@ class TestInAnAlignment:
         ("features.surround", 0),
         ("manifold.ridge", 0),
         ("rescue.rounds", -1),
+        ("start.min_cover", 2),
         ("steps.halvings", -1),
     ],
 )

@@ -283,19 +283,23 @@ class TestStopping:
         assert rf.load("run").status is rf.Status.STOPPED
 
     def test_a_killed_run_leaves_no_folder(self, folder):
-        code = "from rankfold.cli import app; app()"
+        # The alignment never ends, so that the kill comes in the middle of it.
+        code = (
+            "import threading; from rankfold.runs import jobs; "
+            "jobs.align = lambda *_, **__: threading.Event().wait(); "
+            "from rankfold.cli import app; app()"
+        )
         words = ["align", "views", "-o", "run", "-m", "rasl", "--max-outer", "50"]
         silent = subprocess.DEVNULL
         process = subprocess.Popen(
             [sys.executable, "-c", code, *words], stdout=silent, stderr=silent
         )
-        deadline = time.monotonic() + 60
-        while time.monotonic() < deadline:
-            if any(p.name.startswith(".run-") for p in folder.iterdir()):
-                break
+        deadline = time.monotonic() + 180
+        while not (drafts := list(folder.glob(".run-*"))) and time.monotonic() < deadline:
             time.sleep(0.01)
         process.kill()
         process.wait()
+        assert drafts
         assert not (folder / "run").exists()
         with pytest.raises(rf.FormatError):
             rf.load("run")
