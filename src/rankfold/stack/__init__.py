@@ -5,5 +5,16 @@ from rankfold.stack.frame import Frame, rescaling
 from rankfold.stack.points import Points
 from rankfold.stack.scaling import power_of_two
 from rankfold.stack.stack import LUMINANCE, Stack
+from rankfold.stack.views import View, view_of
 
-__all__ = ["LUMINANCE", "Bools", "Frame", "Points", "Stack", "power_of_two", "rescaling"]
+__all__ = [
+    "LUMINANCE",
+    "Bools",
+    "Frame",
+    "Points",
+    "Stack",
+    "View",
+    "power_of_two",
+    "rescaling",
+    "view_of",
+]

@@ -15,6 +15,7 @@ from rankfold.stack.checks import Bools, arrays_of, check_batch, check_varies, l
 from rankfold.stack.frame import Frame, rescaling
 from rankfold.stack.reduction import all_coarser
 from rankfold.stack.scaling import are_integers, in_one_unit, scaled, units_of, valid_pixels
+from rankfold.stack.views import VIEW_SIDE, View, view_of
 
 # Weights of red, green and blue in Rec. 601, as in most conversions from RGB to grey.
 LUMINANCE = np.array([0.299, 0.587, 0.114])
@@ -43,6 +44,9 @@ class Stack:
         A pixel of a source is the mean of ``reduction`` x ``reduction`` pixels of the original.
     originals : n pairs (height, width)
         Sizes of the originals; empty where nothing was reduced.
+    views : n View
+        Small grey copies of the originals, in which keypoints are looked for; empty where nothing
+        was reduced, because then they can be made from the sources.
     """
 
     sources: tuple[npt.NDArray[Any], ...]
@@ -52,6 +56,7 @@ class Stack:
     came_as_integers: Bools
     reduction: int = 1
     originals: tuple[tuple[int, int], ...] = ()
+    views: tuple[View, ...] = ()
 
     @classmethod
     def of(
@@ -149,6 +154,7 @@ class Stack:
             came_as_integers=came_as_integers,
             reduction=parts[0].reduction,
             originals=tuple(shape for part in parts for shape in part.originals),
+            views=tuple(view for part in parts for view in part.views),
         )
 
     def only(self, index: int) -> Stack:
@@ -162,9 +168,10 @@ class Stack:
             units=self.units[[index]],
             came_as_integers=self.came_as_integers[[index]],
             originals=(original,) if self.originals else (),
+            views=self.views[index : index + 1],
         )
 
-    def reduced(self, factor: int) -> Stack:
+    def reduced(self, factor: int, views: bool = True) -> Stack:
         """Make the pictures coarser, each pixel the mean over a square of valid pixels.
 
         A pixel is missing where less than half of its square is valid. Transforms still refer
@@ -174,6 +181,9 @@ class Stack:
         ----------
         factor : int
             Pixels along the side of a square; 1 returns the stack as it is.
+        views : bool
+            Whether to keep small grey copies of the originals, which matching needs: it sees more
+            in them than in pictures that are much coarser.
 
         Returns
         -------
@@ -190,7 +200,21 @@ class Stack:
             masks=masks,
             reduction=self.reduction * factor,
             originals=tuple(self.original_shapes),
+            views=self.views_to_match() if views else (),
         )
+
+    def views_to_match(self, side: int = VIEW_SIDE) -> tuple[View, ...]:
+        """Return the small grey copies that were kept, or make them from the sources.
+
+        Parameters
+        ----------
+        side : int
+            Their long side at most, px. Copies that were kept have at most ``VIEW_SIDE``.
+        """
+        if self.views:
+            return tuple(view.within(side) for view in self.views)
+        pictures = zip(self.sources, self.masks, strict=True)
+        return tuple(view_of(source, mask, self.reduction, side) for source, mask in pictures)
 
     @property
     def original_shapes(self) -> list[tuple[int, int]]:

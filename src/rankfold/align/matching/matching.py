@@ -1,0 +1,138 @@
+"""From pictures to transforms: keypoints, pairs, the graph, one refinement."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from rankfold.align.matching.candidates import candidates
+from rankfold.align.matching.cycles import without_contradictions
+from rankfold.align.matching.keypoints import Keypoints, detect, load
+from rankfold.align.matching.pairs import Pair, compare
+from rankfold.align.matching.placing import place, residuals
+from rankfold.align.matching.refine import Sizes
+from rankfold.align.matching.result import Link, Matches
+from rankfold.align.settings import AlignSettings, MatchSettings
+from rankfold.errors import InputError
+from rankfold.families import Family, get_family
+from rankfold.stack.views import View
+
+if TYPE_CHECKING:
+    from rankfold.align.request import Images, Masks
+
+
+def match(
+    images: Images,
+    family: str = "homography",
+    *,
+    reference: int | str | None = None,
+    masks: Masks = None,
+    settings: AlignSettings | None = None,
+) -> Matches:
+    """Find where pictures lie relative to each other, by the keypoints that they share.
+
+    Parameters
+    ----------
+    images : list of arrays, one array, a Stack, or a path
+        Pictures (h, w) or (h, w, c) of any size. Their exposure and colour may differ.
+    family : str
+        "translation", "euclidean", "similarity", "affine" or "homography".
+    reference : int or str, optional
+        Index or name of the picture that transforms start from. By default, it is the picture
+        that most others see.
+    masks : sequence of (h, w) arrays, optional
+        True where a pixel may be used.
+    settings : AlignSettings, optional
+        The numbers in its group ``matching`` are used.
+
+    Returns
+    -------
+    Matches
+
+    Raises
+    ------
+    InputError
+        OpenCV is not installed, or the arguments do not fit the pictures.
+    """
+    from rankfold.align.request import as_stack
+
+    load()
+    kind = get_family(family)
+    numbers = (settings or AlignSettings()).matching
+    stack = as_stack(images, masks, np.float32)
+    chosen = index_of(reference, stack.names)
+    views = stack.views_to_match(numbers.side)
+    return match_views(views, kind, numbers, chosen, stack.names)
+
+
+def index_of(reference: int | str | None, names: Sequence[str]) -> int | None:
+    """Return the index of the picture that was asked for; None where none was."""
+    if reference is None:
+        return None
+    if isinstance(reference, str):
+        if reference not in names:
+            raise InputError(
+                f"no picture is called {reference!r}; use one of the names or an index"
+            )
+        return list(names).index(reference)
+    if not 0 <= reference < len(names):
+        raise InputError(f"reference={reference} is no picture; there are {len(names)}, from 0")
+    return int(reference)
+
+
+def match_views(
+    views: Sequence[View],
+    family: Family,
+    numbers: MatchSettings,
+    reference: int | None = None,
+    names: Sequence[str] | None = None,
+) -> Matches:
+    """Match small grey copies of the pictures; :func:`match` makes them.
+
+    Parameters
+    ----------
+    views : sequence of View
+    family : Family
+    numbers : MatchSettings
+    reference : int, optional
+        The picture that transforms start from; by default, the one that most others see.
+    names : sequence of str, optional
+        What the pictures are called; by default ``image 0`` and so on.
+
+    Returns
+    -------
+    Matches
+        Everything in px of the originals.
+    """
+    n = len(views)
+    labels = tuple(names) if names is not None else tuple(f"image {k}" for k in range(n))
+    most = numbers.max_keypoints if n <= numbers.all_pairs else numbers.max_keypoints_of_many
+    keypoints = [detect(view, numbers, most) for view in views]
+    sizes = Sizes.of(keypoints)
+    pairs = find_pairs(keypoints, family, numbers)
+    pairs = without_contradictions(pairs, sizes, numbers.cycle)
+    placed = place(family, pairs, sizes, reference, numbers)
+    return Matches(
+        names=labels,
+        family=family.name,
+        reference=placed.reference,
+        transforms=placed.transforms,
+        reached=placed.reached,
+        groups=placed.groups,
+        links=tuple(Link(p.one, p.two, p.points_one, p.points_two) for p in placed.pairs),
+        keypoints=np.array([len(one) for one in keypoints]),
+        residual=residuals(placed),
+    )
+
+
+def find_pairs(
+    keypoints: Sequence[Keypoints], family: Family, numbers: MatchSettings
+) -> list[Pair]:
+    """Compare the pictures that are worth it, and keep the pairs to be believed."""
+    found = (
+        compare((i, j), keypoints[i], keypoints[j], family, numbers)
+        for i, j in candidates(keypoints, numbers)
+    )
+    return [pair for pair in found if pair is not None]
