@@ -13,6 +13,7 @@ from pathlib import Path
 from rankfold import METHODS, STAGES, AlignSettings
 from rankfold.admm import SCHEDULES, Penalty
 from rankfold.align import setting_rows
+from rankfold.align.routes import ROUTES
 from rankfold.align.stages import usual_stages
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
@@ -38,8 +39,15 @@ the report and the command line read the table `STAGES` in `src/rankfold/align/s
 page does."""
 
 STAGES_FOOT = """\
-Every stage before the pixels can be switched on and off for every method: `coarse`, `features`,
-`rescue`. How far each stage moved each picture is in `result.trace.stages`."""
+Every stage before the pixels can be switched on and off for every method that moves pictures:
+`start`, `features`, `rescue`. How far each stage moved each picture is in `result.trace.stages`."""
+
+ROUTES_HEAD = """\
+What the stage `start` can do: the rows of `ROUTES` in `src/rankfold/align/routes.py`, in the order
+in which `start="auto"` tries them; `rankfold starts` prints the same. With `affine` and
+`homography`, matching comes first. Matching is tried where OpenCV is installed and no picture is
+smaller than the setting `routes.least_view`. [Starts and verdicts](starts-and-verdicts.md) says how
+one of them is kept."""
 
 
 def settings_page() -> str:
@@ -79,8 +87,18 @@ def stages_page() -> str:
         methods = ", ".join(name for name, row in METHODS.items() if stage in usual_stages(row))
         usual = f"{stage.outer} x {stage.inner}"
         lines.append(f"| `{stage.name}` | {stage.sentence} | {usual} | {methods} |")
-    lines += ["", STAGES_FOOT]
+    lines += ["", STAGES_FOOT, "", *routes_table()]
     return "\n".join(lines) + "\n"
+
+
+def routes_table() -> list[str]:
+    """The ways to a start, and how each of them goes."""
+    lines = ["## Starts", "", ROUTES_HEAD, ""]
+    lines += ["| start | what it does | how |", "|---|---|---|"]
+    for route in ROUTES.values():
+        how = (route.run.__doc__ or "").strip().splitlines()[0]
+        lines.append(f"| `{route.name}` | {route.sentence} | {how} |")
+    return lines
 
 
 PAGES = {"settings.md": settings_page, "stages.md": stages_page}

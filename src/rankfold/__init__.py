@@ -3,7 +3,8 @@
 from importlib import import_module
 from typing import Any
 
-from rankfold.align import METHODS, STAGES, AlignSettings, Method, align, decompose
+from rankfold.align import METHODS, ROUTES, STAGES, AlignSettings, Method, align, decompose
+from rankfold.align.matching import Matches, match
 from rankfold.errors import (
     ConvergenceError,
     ConvergenceWarning,
@@ -16,7 +17,7 @@ from rankfold.families import FAMILIES
 from rankfold.manifold import PROJECTORS, estimate_dimension
 from rankfold.result import Alignment, Decomposition, load
 from rankfold.stack import Frame, Points, Stack
-from rankfold.status import InnerRecord, OuterRecord, Status, Trace
+from rankfold.status import InnerRecord, OuterRecord, RouteRecord, Status, Trace
 from rankfold.version import __version__
 
 _ESTIMATORS = ("RASL", "MeADMM", "RobustPCA")
@@ -37,6 +38,7 @@ __all__ = [
     "METHODS",
     "PROJECTORS",
     "RASL",
+    "ROUTES",
     "STAGES",
     "AlignSettings",
     "Alignment",
@@ -47,12 +49,14 @@ __all__ = [
     "Frame",
     "InnerRecord",
     "InputError",
+    "Matches",
     "MeADMM",
     "Method",
     "OuterRecord",
     "Points",
     "RankfoldError",
     "RobustPCA",
+    "RouteRecord",
     "Stack",
     "Status",
     "Trace",
@@ -62,4 +66,5 @@ __all__ = [
     "decompose",
     "estimate_dimension",
     "load",
+    "match",
 ]

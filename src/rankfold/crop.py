@@ -32,6 +32,7 @@ def crop(result: Alignment, top: int, left: int, bottom: int, right: int) -> Ali
         result,
         transforms=result.transforms @ corner,
         start=result.start @ corner,
+        base=None if result.base is None else result.base @ corner,
         aligned=result.aligned[box],
         low_rank=result.low_rank[box],
         sparse=result.sparse[box],

@@ -47,7 +47,7 @@ class Explanation:
     coefficients: Floats  # (n, r)
     low_rank: Array  # like the samples (pictures: in the frame)
     sparse: Array  # what the basis does not explain; zero where missing
-    # (n,): how badly a sample fits, 0 to 1; for pictures, above 0.9 its place was not found.
+    # (n,): how badly a sample fits, 0 to 1; for pictures, near 1 no place fits better than others.
     scores: Floats
     transforms: Floats | None = None  # (n, 3, 3), for pictures
 
@@ -164,7 +164,7 @@ class RASL(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  #
     family, frame, init, sparsity_weight
         As in :func:`rankfold.align`, like all that follow.
     projector, n_neighbors, rank_surrogate
-    features, rescue, coarse, channels, gauge
+    features, rescue, start, coarse, frame_of, channels, gauge
     max_outer, outer_tol, max_inner, inner_tol, schedule
     dtype, settings, n_jobs
 
@@ -191,7 +191,9 @@ class RASL(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  #
         rank_surrogate: str = "auto",
         features: str | None = "auto",
         rescue: str | bool = "auto",
-        coarse: str | bool = "auto",
+        start: str | None = None,
+        coarse: str | bool | None = None,
+        frame_of: int | str | None = None,
         channels: str = "luminance",
         gauge: Gauge = "mean",
         max_outer: int = 50,
@@ -212,7 +214,9 @@ class RASL(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  #
         self.rank_surrogate = rank_surrogate
         self.features = features
         self.rescue = rescue
+        self.start = start
         self.coarse = coarse
+        self.frame_of = frame_of
         self.channels = channels
         self.gauge = gauge
         self.max_outer = max_outer
@@ -232,8 +236,11 @@ class RASL(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  #
         with executor_for(None, n_jobs) as executor:
             job = Job(request, executor)
             result = complete(job)
-            transforms = request.stack.from_original(result.transforms)
-            self._places = Placement.learn(job, transforms)
+            stack = request.stack
+            assert result.base is not None
+            # Features are prepared for where the search began, which matching may have found.
+            begun = job.starting_at(stack.from_original(result.base))
+            self._places = Placement.learn(begun, stack.from_original(result.transforms))
         self._reduction = request.stack.reduction
         # The basis is that of unit-norm rows, in which the pictures were decomposed.
         rows, valid = _unit_rows(result.low_rank, result.aligned)

@@ -17,12 +17,13 @@ from rankfold.errors import FormatError, InputError
 from rankfold.families import FAMILIES, Floats, inverse, map_points
 from rankfold.stack import Frame, Stack, rescaling
 from rankfold.status import Status, Trace
+from rankfold.verdicts import BatchVerdict, Verdict, outcome
 from rankfold.warp.sampling import prepare
 
 Array = npt.NDArray[Any]
 S = TypeVar("S", bound="_Saved")
 
-TRACE_PARTS = ("inner", "outer", "stages")
+TRACE_PARTS = ("inner", "outer", "stages", "routes", "matching")
 
 
 class _Saved:
@@ -132,10 +133,11 @@ class Alignment(_Saved):
     low_rank: Array  # filled in where a picture is missing; NaN where all of them are
     sparse: Array  # zero where missing
     valid: npt.NDArray[np.bool_]  # (n, h, w): inside the source and not masked
-    # (n,): the cost where a picture lies over its cost 3 px away. Near 0 it sits tight; near 1 any
-    # other place would be as good.
-    scores: Floats
-    failed: npt.NDArray[np.bool_]  # (n,): score above ``failed_above``, 0.9 by default
+    verdicts: npt.NDArray[np.str_]  # (n,): "placed", "doubtful" or "failed"
+    lost: Floats  # (n,): the probability that a picture is off by more than 5 % of the frame
+    # (n,): the figure behind the verdict, the share of a picture's tiles that confirm its place.
+    confirmed: Floats
+    verdict: str  # on the batch: "good", "partial", "only roughly" or "failed"
     rescued: npt.NDArray[np.bool_]  # (n,): given a new place by the rescue stage
     singular_values: Floats  # of the unit-norm low-rank rows
     objective: float  # of the decomposition at the final transforms
@@ -150,18 +152,37 @@ class Alignment(_Saved):
     version: str = "0.1.0"  # of the rankfold that made it
     options: Mapping[str, Any] = field(default_factory=dict)  # what was asked for, resolved
     settings: Mapping[str, Any] = field(default_factory=dict)  # every tuned number that was used
+    advice: str = ""  # what may help where pictures did not find their place
+    # (n, 3, 3): the transforms for which the pictures were prepared. They are the start, or where
+    # matching found the pictures; None stands for the start.
+    base: Floats | None = None
+
+    @classmethod
+    def _restore(
+        cls, facts: dict[str, Any], arrays: dict[str, Array], path: str | Path
+    ) -> Alignment:
+        """Build the object; a folder of version 0.1 has a flag for who failed, and no verdicts."""
+        if "verdicts" not in arrays and "failed" in arrays:
+            failed = arrays["failed"]
+            arrays = {
+                **arrays,
+                "verdicts": np.where(failed, Verdict.FAILED.value, Verdict.PLACED.value),
+                "lost": failed.astype(float),
+                "confirmed": np.full(failed.shape, np.nan),
+            }
+            some = BatchVerdict.FAILED if failed.all() else BatchVerdict.PARTIAL
+            batch = some if failed.any() else BatchVerdict.GOOD
+            facts = {**facts, "verdict": batch.value}
+        return super()._restore(facts, arrays, path)
 
     def __repr__(self) -> str:
         """Five lines for a person."""
         n = len(self.names)
         h, w = self.frame.shape
-        lost = [name for name, bad in zip(self.names, self.failed, strict=True) if bad]
-        some = ", ".join(lost[:4]) + (", ..." if len(lost) > 4 else "")
-        failed = f"failed: {some}" if lost else "none failed"
         return (
             f"<Alignment of {n} pictures by {self.method}, {self.family}>\n"
             f"  frame {h}x{w}, rank {self.rank}, objective {self.objective:.6g}\n"
-            f"  {n - len(lost)} of {n} found their place; {failed}\n"
+            f"  {self.outcome}\n"
             f"  {len(self.trace.outer.get('objective', ()))} outer iterations, ended by: "
             f"{self.stop_rule}\n"
             f"  {self.status.value}"
@@ -173,9 +194,20 @@ class Alignment(_Saved):
         return len(self.singular_values)
 
     @property
-    def failed_above(self) -> float:
-        """The score above which a picture failed; 0.9 in folders that version 0.1 wrote."""
-        return float(self.settings.get("scores", {}).get("failed", 0.9))
+    def failed(self) -> npt.NDArray[np.bool_]:
+        """Which pictures (n,) failed to find their place."""
+        return np.asarray(self.verdicts == Verdict.FAILED.value)
+
+    @property
+    def doubtful(self) -> npt.NDArray[np.bool_]:
+        """Which pictures (n,) should be looked at."""
+        return np.asarray(self.verdicts == Verdict.DOUBTFUL.value)
+
+    @property
+    def outcome(self) -> str:
+        """How the pictures were placed, in a sentence that names those to look at."""
+        words = [Verdict(word) for word in self.verdicts]
+        return outcome(BatchVerdict(self.verdict), words, self.names)
 
     @property
     def frame(self) -> Frame:
@@ -254,8 +286,9 @@ class Alignment(_Saved):
             (np.array(one.sources[0].shape[:2]) / self.source_shapes[index])[::-1]
         )
         to_frame = rescaling(np.array(self.frame.shape[::-1]) / frame.shape[::-1])
-        # the blur against aliasing is that of the start, as it was while aligning
-        sampler = prepare(one, frame, (to_source @ self.start[index] @ to_frame)[None], np.float64)
+        # The blur against aliasing is the one that there was while aligning.
+        base = self.start if self.base is None else self.base
+        sampler = prepare(one, frame, (to_source @ base[index] @ to_frame)[None], np.float64)
         values, _, valid = sampler.sample(0, to_source @ self.transforms[index] @ to_frame)
         planes = np.where(valid, values * one.units[0], np.nan).reshape(-1, *frame.shape)
         return np.moveaxis(planes, 0, -1) if one.is_colour else planes[0]

@@ -72,6 +72,19 @@ class OuterRecord:
     transforms: npt.NDArray[np.float64]  # (n, 3, 3) after the step and the gauge
 
 
+@dataclass(frozen=True)
+class RouteRecord:
+    """A start that was tried, and how well the pictures agreed a few steps later."""
+
+    route: str  # a row of ROUTES
+    # Nuclear norm of the aligned features: the lower, the better. NaN where nothing was compared.
+    agreement: float
+    # Share of the pictures that confirm each other's places. NaN like the above.
+    confirmed: float
+    kept: bool
+    sentence: str  # what is to be said of it
+
+
 Record = InnerRecord | OuterRecord
 # An observer sees the record of every iteration and returns True to stop the run at once. One that
 # has a method ``begin_stage(name, stages)`` is also told when a stage of align begins, and which
@@ -90,9 +103,14 @@ class Trace:
     inner: Mapping[str, npt.NDArray[Any]] = field(default_factory=dict)
     # Columns named as the fields of OuterRecord.
     outer: Mapping[str, npt.NDArray[Any]] = field(default_factory=dict)
-    stages: Mapping[str, npt.NDArray[Any]] = field(
-        default_factory=dict
-    )  # how far (n,) each stage moved each image
+    # How far (n,) each stage moved each image.
+    stages: Mapping[str, npt.NDArray[Any]] = field(default_factory=dict)
+    # Columns named as the fields of RouteRecord: the starts that were tried.
+    routes: Mapping[str, npt.NDArray[Any]] = field(default_factory=dict)
+    # What matching found, if it was tried: "transforms" (n, 3, 3) from the reference to each
+    # picture, "reached" (n,), "reference" (), "links" (l, 3) of two pictures and a number of
+    # points, and "points" (k, 4), the points of all links as x, y in one and x, y in the other.
+    matching: Mapping[str, npt.NDArray[Any]] = field(default_factory=dict)
 
     @classmethod
     def of(
@@ -100,9 +118,17 @@ class Trace:
         inner: Iterable[InnerRecord],
         outer: Iterable[OuterRecord] = (),
         stages: Mapping[str, npt.NDArray[Any]] | None = None,
+        routes: Iterable[RouteRecord] = (),
+        matching: Mapping[str, npt.NDArray[Any]] | None = None,
     ) -> Trace:
         """Turn records into columns."""
-        return cls(_columns(list(inner)), _columns(list(outer)), stages or {})
+        return cls(
+            inner=_columns(list(inner)),
+            outer=_columns(list(outer)),
+            stages=stages or {},
+            routes=_columns(list(routes)),
+            matching=matching or {},
+        )
 
 
 def _columns(records: list[Any]) -> dict[str, npt.NDArray[Any]]:

@@ -145,8 +145,8 @@ def test_numbers_first_nothing_wider_than_the_screen_names_escaped(opened, page)
 
 
 def test_worst_first_and_sorting(opened, page):
-    scores = page[1].scores
-    expected = [page[1].names[i] for i in np.argsort(-scores, kind="stable")]
+    lost = page[1].lost
+    expected = [page[1].names[i] for i in np.argsort(-lost, kind="stable")]
     assert names(opened) == expected
     opened.execute_script(
         "const s = arguments[0]; s.value = 'index'; s.dispatchEvent(new Event('change'))",

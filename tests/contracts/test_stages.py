@@ -47,8 +47,8 @@ def test_an_observer_hears_of_the_stages_in_the_order_of_the_table(heads):
             return False
 
     listener = Listener()
-    rf.align(heads.images, frame=heads.frame, init=heads.start, coarse=True, observe=listener)
+    rf.align(heads.images, frame=heads.frame, init=heads.start, start="coarse", observe=listener)
     order = list(STAGES)
     assert tuple(listener.begun) == listener.stages
     assert listener.begun == sorted(listener.begun, key=order.index)
-    assert {"coarse", "features", "rescue", "pixels"} <= set(listener.begun)
+    assert {"start", "features", "rescue", "pixels"} <= set(listener.begun)

@@ -103,7 +103,9 @@ def test_the_number_of_threads_does_not_change_a_bit_of_an_alignment(heads, dtyp
     assert results[0].low_rank.dtype == dtype
     for other in results[1:]:
         assert_same_arrays(
-            results[0], other, ["transforms", "aligned", "low_rank", "sparse", "scores", "valid"]
+            results[0],
+            other,
+            ["transforms", "aligned", "low_rank", "sparse", "valid", "lost", "confirmed"],
         )
         for part in ("inner", "outer"):
             mine, theirs = getattr(results[0].trace, part), getattr(other.trace, part)
@@ -120,8 +122,12 @@ def test_nor_one_of_meadmm_with_features_in_single_or_double_precision(heads, la
     one = rf.align(heads.images, **words, n_jobs=1)
     two = rf.align(heads.images, **words, n_jobs=2)
     assert_same_arrays(
-        one, two, ["transforms", "aligned", "low_rank", "sparse", "scores", "rescued"]
+        one,
+        two,
+        ["transforms", "aligned", "low_rank", "sparse", "rescued", "verdicts", "lost", "confirmed"],
     )
+    for name, column in one.trace.routes.items():
+        np.testing.assert_array_equal(column, two.trace.routes[name], err_msg=name)
 
 
 def test_the_same_call_twice_gives_the_same_bits(heads, aligned):

@@ -23,6 +23,9 @@ COMMANDS = re.findall(
     re.MULTILINE,
 )
 
+# Portraits in which the head turns and the face moves: they lie about where the others do.
+ROUGH = ("data/lfw/Laura_Bush",)
+
 
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda c: c.split("data/")[1].split()[0])
 def test_real_pictures_come_back_as_what_they_were(command, tmp_path, monkeypatch):
@@ -33,7 +36,8 @@ def test_real_pictures_come_back_as_what_they_were(command, tmp_path, monkeypatc
     monkeypatch.chdir(tmp_path)
     (tmp_path / "data").symlink_to(DATA)
     outcome = CliRunner().invoke(app, [*words, "--json"])
-    assert outcome.exit_code == 0, outcome.output
+    rough = words[1] in ROUGH
+    assert outcome.exit_code == (3 if rough else 0), outcome.output
     value = json.loads(outcome.stdout)
     video = given.suffix == ".avi"
     source = open_pictures(given, stride=4 if video else 1)
@@ -47,7 +51,8 @@ def test_real_pictures_come_back_as_what_they_were(command, tmp_path, monkeypatc
     )
     if not video:
         assert back.names == source.names
-        assert value["failed"] == []
+        assert (value["verdict"] == "only roughly") == rough
+        assert rough or value["failed"] == []
     assert (Path(value["run"]) / "report.html").stat().st_size > 100_000
 
 

@@ -33,5 +33,6 @@ def test_a_run_folder_is_read():
     run = runs.open_run(DATA / "run-0.1")
     assert isinstance(run.result, rf.Alignment)
     assert run.result.settings == {}
-    assert run.result.failed_above == 0.9
+    assert run.result.outcome == "5 of 5 pictures found their place."
+    assert run.result.trace.routes == {}
     assert len(run.inputs) == len(run.result.names)

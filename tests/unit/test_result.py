@@ -21,7 +21,7 @@ def assert_equal(one, two):
     for name in one.__dataclass_fields__:
         mine, theirs = getattr(one, name), getattr(two, name)
         if isinstance(mine, rf.Trace):
-            for part in ("inner", "outer", "stages"):
+            for part in ("inner", "outer", "stages", "routes", "matching"):
                 assert getattr(mine, part).keys() == getattr(theirs, part).keys()
                 for column, values in getattr(mine, part).items():
                     np.testing.assert_array_equal(values, getattr(theirs, part)[column])
@@ -174,6 +174,23 @@ class TestOlderFolders:
         assert result.version == "0.1.0"
         assert result.options == {}
         assert result.settings == {}
+        assert result.advice == ""
+        assert result.base is None
+
+    def test_who_failed_in_version_0_1_has_failed(self, tmp_path):
+        folder = tmp_path / "earlier"
+        shutil.copytree(DATA / "alignment-0.1", folder)
+        with np.load(folder / "arrays.npz") as stored:
+            arrays = {key: stored[key] for key in stored.files}
+        assert "verdicts" not in arrays
+        arrays["failed"] = np.arange(5) == 3
+        np.savez(folder / "arrays.npz", **arrays)
+        result = rf.load(folder)
+        assert result.verdicts.tolist() == ["placed"] * 3 + ["failed", "placed"]
+        assert result.verdict == "partial"
+        np.testing.assert_array_equal(result.lost, [0, 0, 0, 1, 0])
+        assert np.isnan(result.confirmed).all()
+        assert rf.load(DATA / "alignment-0.1").verdict == "good"
 
     def test_a_decomposition_of_version_0_1(self):
         parts = rf.load(DATA / "decomposition-0.1")
@@ -235,15 +252,17 @@ class TestRepr:
         assert max(len(line) for line in lines) <= 120
         assert lines[0] == "<Alignment of 8 pictures by rasl, similarity>"
         assert "frame 45x42" in lines[1]
-        assert "8 of 8 found their place; none failed" in lines[2]
+        assert lines[2].strip() == aligned.outcome
         assert lines[-1].strip() == aligned.status.value
 
-    def test_it_names_the_first_pictures_that_failed(self, aligned):
-        lost = replace(aligned, failed=np.arange(8) < 6)
-        assert len(repr(lost).splitlines()) <= 5
-        assert "2 of 8 found their place" in repr(lost)
-        named = "failed: image 0, image 1, image 2, image 3, ..."
-        assert named in repr(lost)
+    def test_it_names_the_pictures_that_are_doubtful_or_failed(self, aligned):
+        words = np.array(["placed"] * 4 + ["doubtful"] + ["failed"] * 3)
+        some = replace(aligned, verdicts=words, verdict="partial")
+        assert len(repr(some).splitlines()) <= 5
+        assert (
+            "4 of 8 pictures found their place; doubtful: image 4; "
+            "failed: image 5, image 6, image 7."
+        ) in repr(some)
 
     def test_a_decomposition_has_at_most_five_lines(self):
         parts = rf.decompose(np.random.default_rng(0).random((8, 30)))
@@ -251,6 +270,46 @@ class TestRepr:
         assert len(lines) <= 5
         assert lines[0] == "<Decomposition of 8 x 30 by rpca>"
         assert f"rank {parts.rank}" in lines[1]
+
+
+class TestVerdicts:
+    def test_words_numbers_and_flags_say_the_same(self, aligned):
+        assert {*aligned.verdicts} <= {"placed", "doubtful", "failed"}
+        assert aligned.verdicts.shape == aligned.lost.shape == aligned.confirmed.shape == (8,)
+        np.testing.assert_array_equal(aligned.failed, aligned.verdicts == "failed")
+        np.testing.assert_array_equal(aligned.doubtful, aligned.verdicts == "doubtful")
+        order = np.argsort(aligned.confirmed)
+        assert (np.diff(aligned.lost[order]) <= 0).all()
+
+    def test_the_outcome_is_that_of_the_verdicts(self, aligned):
+        words = np.array(["placed"] * 7 + ["failed"])
+        some = replace(aligned, verdicts=words, verdict="partial")
+        assert some.outcome == "7 of 8 pictures found their place; failed: image 7."
+        np.testing.assert_array_equal(np.flatnonzero(some.failed), [7])
+        assert not some.doubtful.any()
+
+    def test_what_comes_back_from_disk_has_them_and_the_routes(self, heads, tmp_path):
+        result = rf.align(heads.images, frame=heads.frame, init=heads.start, start="pyramid")
+        assert result.trace.routes["route"].tolist() == ["pyramid"]
+        result.save(tmp_path / "run")
+        again = rf.load(tmp_path / "run")
+        assert_equal(result, again)
+        assert again.outcome == result.outcome
+        assert again.advice == result.advice
+
+
+class TestBase:
+    def test_pictures_are_prepared_for_where_matching_found_them(self, aligned):
+        """The blur against aliasing is that of the base, not that of the start."""
+        np.testing.assert_allclose(aligned.base, aligned.start, atol=1e-12)
+        rng = np.random.default_rng(0)
+        pictures = [rng.random(shape) for shape in aligned.source_shapes]
+        zoomed = aligned.base @ np.diag([3.0, 3.0, 1.0])
+        elsewhere = replace(aligned, base=zoomed).apply(pictures)
+        here = aligned.apply(pictures)
+        assert np.nanstd(elsewhere) < 0.7 * np.nanstd(here)
+        without = replace(aligned, base=None)
+        np.testing.assert_allclose(without.apply(pictures), here, atol=1e-9)
 
 
 def test_both_kinds_carry_the_version_that_made_them(aligned):

@@ -3,14 +3,17 @@
 from rankfold.align.api import align
 from rankfold.align.decomposition import decompose
 from rankfold.align.methods import METHODS, Method
+from rankfold.align.routes import ROUTES, Route
 from rankfold.align.settings import AlignSettings, setting_rows
 from rankfold.align.stages import STAGES, Stage
 
 __all__ = [
     "METHODS",
+    "ROUTES",
     "STAGES",
     "AlignSettings",
     "Method",
+    "Route",
     "Stage",
     "align",
     "decompose",

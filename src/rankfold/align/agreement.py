@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ import numpy.typing as npt
 
 from rankfold.admm import Problem, solve, weights_of
 from rankfold.align.basis import robust_spread
+from rankfold.align.confirmation import Confirmation, FeatureRows, confirm
 from rankfold.align.job import Job
 from rankfold.align.model import Model, fit_model
 from rankfold.families import Floats
@@ -40,8 +42,13 @@ def feature_rows(job: Job, transforms: Floats) -> tuple[Array, Array, Bools]:
     return np.where(valid, data * scale - 1, 0), low_rank * scale - 1, valid
 
 
-def feature_model(job: Job, transforms: Floats, rank: int | None = None) -> tuple[Model, Floats]:
-    """Leave-one-out model of the aligned features, from good pictures only, and the costs (n,)."""
+def feature_model(
+    job: Job, transforms: Floats, rank: int | None = None, good: Bools | None = None
+) -> tuple[Model, Floats]:
+    """Leave-one-out model of the aligned features, and the costs (n,).
+
+    It is made from ``good`` (n,) pictures, by default from those that fit a first model well.
+    """
     rows, low_rank, valid = feature_rows(job, transforms)
     numbers = job.request.settings.basis
 
@@ -51,11 +58,28 @@ def feature_model(job: Job, transforms: Floats, rank: int | None = None) -> tupl
 
         return model.for_groups(of_group, job.executor)
 
-    model = fit_model(rows, low_rank, valid, numbers, rank=rank, executor=job.executor)
+    model = fit_model(rows, low_rank, valid, numbers, good, rank, executor=job.executor)
     cost = costs(model)
+    if good is not None:
+        return model, cost
     good = cost <= np.median(cost) + numbers.good_spread * robust_spread(cost)
     # A basis needs a few pictures, and the same ones would give the same basis again.
     if 3 < good.sum() < len(rows):
         model = fit_model(rows, low_rank, valid, numbers, good, rank, job.executor)
         cost = costs(model)
     return model, cost
+
+
+def confirmation(job: Job, transforms: Floats) -> Confirmation:
+    """How far pictures confirm each other's places at ``transforms`` (n, 3, 3) of the job."""
+    rows = rows_at(job, list(enumerate(transforms)))
+    return confirm(rows, job.request.settings.verdicts, job.executor)
+
+
+def rows_at(job: Job, places: Sequence[tuple[int, Floats]]) -> FeatureRows:
+    """Features in the small frame of the verdicts, of pictures at places (3, 3) of the job."""
+    small = job.overview
+    sampled = [small.contrast.sample(i, job.to_smaller(small, place)) for i, place in places]
+    features = np.stack([values[0] for values, _, _ in sampled])
+    valid = np.stack([seen for _, _, seen in sampled])
+    return FeatureRows.of(features, valid, small.request.frame, job.request.settings.verdicts)

@@ -33,7 +33,9 @@ def align(
     rank_surrogate: str = "auto",
     features: str | None = "auto",
     rescue: str | bool = "auto",
-    coarse: str | bool = "auto",
+    start: str | None = None,
+    coarse: str | bool | None = None,
+    frame_of: int | str | None = None,
     channels: str = "luminance",
     gauge: Gauge = "mean",
     max_outer: int = 50,
@@ -81,15 +83,21 @@ def align(
         "reweighted" continues with a concave surrogate of the rank from μ = 8 μ_0 on, and on
         pixels only after steps with the nuclear norm.
     features : {"contrast", None, "auto"}
-        Find the transforms on contrast features first; light matters less there. The scores are
-        then computed on them too, otherwise on pixels.
+        Find the transforms on contrast features first; light matters less there.
     rescue : bool or "auto"
-        Look for a better place for single pictures that stand apart. Turn it off where the
-        pictures have no common basis (handwriting).
-    coarse : bool or "auto"
-        Start with blurred pictures, for pictures that are far off. "auto" (MeADMM) tries it when
-        ``init`` is not given as transforms or points, and keeps it if the pictures agree better a
-        few steps later.
+        Look for a better place for single pictures that the others do not confirm. Turn it off
+        where the pictures have no common basis (handwriting).
+    start : {"auto", "given", "match", "coarse", "pyramid"}, optional
+        How pictures come from ``init`` to where the other stages can take over: not at all, by
+        matching keypoints (needs OpenCV), by blurred pictures, or by contrast from coarse to
+        fine. "auto", which MeADMM does by itself, tries those that make sense until one is plainly
+        good, and else keeps the one after which the pictures agree best; ``result.trace.routes``
+        says what was tried.
+    coarse : bool or "auto", optional
+        The earlier name: True is ``start="coarse"``, False ``start="given"``.
+    frame_of : int or str, optional
+        Index or name of the picture whose view is the frame; the others are matched to it. By
+        default it is the picture that most others see.
     channels : {"luminance", "joint"}
         For colour: transforms from the luminance, or from all channels together. Outputs are in
         colour either way.
@@ -153,7 +161,9 @@ def align(
         rank_surrogate=rank_surrogate,
         features=features,
         rescue=rescue,
+        start=start,
         coarse=coarse,
+        frame_of=frame_of,
         channels=channels,
         gauge=gauge,
         max_outer=max_outer,
@@ -171,6 +181,6 @@ def align(
 def complete(job: Job, strict: bool = False) -> Alignment:
     """Run all stages of a job; warn once, or raise if ``strict``, where it did not converge."""
     job.check_cover()
-    result = assemble(job, run_stages(job))
+    result = assemble(*run_stages(job), job.request.start)
     announce(result.status, "align", strict, stacklevel=4)
     return result

@@ -8,7 +8,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from rankfold.align.job import Job, Progress
+from rankfold.align.advice import advice
+from rankfold.align.job import Job
+from rankfold.align.matching import Matches
+from rankfold.align.progress import Progress
+from rankfold.align.verdicts import codes
+from rankfold.families import Floats
 from rankfold.result import Alignment
 from rankfold.stack import Frame, Stack
 from rankfold.status import Status, Trace
@@ -17,16 +22,16 @@ from rankfold.version import __version__
 Array = npt.NDArray[Any]
 
 
-def assemble(job: Job, progress: Progress) -> Alignment:
-    """The Alignment of a run."""
+def assemble(job: Job, progress: Progress, start: Floats) -> Alignment:
+    """The Alignment of a run; ``start`` (n, 3, 3) is where the pictures were given."""
     request = job.request
     stack = request.stack
     rows = progress.rows
     solution = progress.decomposition
-    scores = progress.scores
+    judgement = progress.judgement
     assert rows is not None
     assert solution is not None
-    assert scores is not None
+    assert judgement is not None
     interrupted = solution.status is Status.STOPPED
     # Before the last iteration A + E is not yet D: what is not in A belongs to the error.
     sparse = rows.data - solution.low_rank if interrupted else solution.sparse
@@ -39,14 +44,18 @@ def assemble(job: Job, progress: Progress) -> Alignment:
         return as_pictures(values, stack, request.frame)
 
     return Alignment(
-        transforms=stack.to_original(job.transforms_at(progress)),
-        start=stack.to_original(request.start),
+        transforms=stack.to_original(progress.transforms(job)),
+        start=stack.to_original(start),
         aligned=pictures(np.where(rows.valid, rows.data * units, np.nan)),
         low_rank=pictures(np.where(seen, solution.low_rank * units, np.nan)),
         sparse=pictures(np.where(rows.valid, sparse * units, 0)),
         valid=rows.valid.reshape(len(stack), -1, *request.frame.shape)[:, 0],
-        scores=scores,
-        failed=scores > request.settings.scores.failed,
+        verdicts=codes(judgement.verdicts),
+        lost=judgement.lost,
+        confirmed=judgement.confirmed,
+        verdict=judgement.batch.value,
+        advice=advice(job, progress, judgement),
+        base=stack.to_original(request.start),
         singular_values=solution.singular_values,
         objective=solution.objective,
         status=outcome(progress),
@@ -77,7 +86,26 @@ def trace_of(progress: Progress, stack: Stack) -> Trace:
         replace(record, transforms=stack.to_original(record.transforms))
         for record in progress.outer
     ]
-    return Trace.of((*progress.inner, *progress.decomposition.records), outer, progress.moved)
+    return Trace.of(
+        (*progress.inner, *progress.decomposition.records),
+        outer,
+        progress.moved,
+        progress.attempts,
+        {} if progress.matches is None else columns_of(progress.matches),
+    )
+
+
+def columns_of(matches: Matches) -> dict[str, Array]:
+    """What matching found, as the trace keeps it."""
+    links = matches.links
+    points = [np.hstack([link.points_one, link.points_two]) for link in links]
+    return {
+        "transforms": matches.transforms,
+        "reached": matches.reached,
+        "reference": np.array(matches.reference),
+        "links": np.array([(link.one, link.two, len(link)) for link in links]).reshape(-1, 3),
+        "points": np.concatenate(points) if points else np.empty((0, 4)),
+    }
 
 
 def as_pictures(rows: Array, stack: Stack, frame: Frame) -> Array:

@@ -1,20 +1,21 @@
-"""What comes after the transforms are found: the decomposition and the scores."""
+"""What comes after the transforms are found: the decomposition and the verdicts."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
 from rankfold.admm import Problem, Settings, Solution, default_sparsity, weights_of
-from rankfold.align.agreement import feature_rows
-from rankfold.align.job import Job, Progress, Rows
-from rankfold.align.scores import place_scores
+from rankfold.align.agreement import confirmation
+from rankfold.align.job import Job
+from rankfold.align.progress import Progress, Rows
+from rankfold.align.verdicts import judge
 from rankfold.warp.linearisation import warp_normalised
 
 
 def decomposition_stage(job: Job, progress: Progress) -> Progress:
     """Decompose at fixed transforms, so that aligned = low_rank + sparse to the tolerance."""
     request = job.request
-    rows = Rows(*warp_normalised(job.full, job.transforms_at(progress), job.executor))
+    rows = Rows(*warp_normalised(job.full, progress.transforms(job), job.executor))
     problem = Problem(
         rows.data,
         default_sparsity(rows.data.shape, request.sparsity_weight),
@@ -51,20 +52,7 @@ def last_settings(job: Job, going_on: bool) -> Settings:
     return settings
 
 
-def score_stage(job: Job, progress: Progress) -> Progress:
-    """Ask of every picture whether it found its place."""
-    assert progress.rows is not None
-    assert progress.decomposition is not None
-    transforms = job.transforms_at(progress)
-    if job.request.features is None:
-        sampler = job.full
-        rows = (progress.rows.data, progress.decomposition.low_rank, progress.rows.valid)
-        offset = None
-    else:
-        sampler = job.contrast
-        rows = feature_rows(job, transforms)
-        offset = 1.0
-    scores = place_scores(
-        sampler, transforms, *rows, job.executor, job.request.settings, offset=offset
-    )
-    return replace(progress, scores=scores)
+def verdict_stage(job: Job, progress: Progress) -> Progress:
+    """Ask of every picture whether it lies where the others do."""
+    found = confirmation(job, progress.transforms(job))
+    return replace(progress, judgement=judge(found, job.request.settings.verdicts))

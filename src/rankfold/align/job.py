@@ -1,28 +1,28 @@
-"""What the stages share: the Job, which never changes, and the Progress, which does."""
+"""What a stage is given that never changes: the request, and its pictures ready to be sampled."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from rankfold.admm import Settings, Solution, Steps, default_sparsity
+from rankfold.admm import Settings, Steps, default_sparsity
 from rankfold.align.features import contrast_sampler
-from rankfold.align.loop import InnerLoop, OuterLoop, iterate
+from rankfold.align.loop import InnerLoop, OuterLoop
+from rankfold.align.matching import available
+from rankfold.align.reduction import lossless_reduction
 from rankfold.align.request import Request
 from rankfold.errors import InputError
-from rankfold.families import Floats
+from rankfold.families import Floats, shift
 from rankfold.scale import Executor
-from rankfold.stack import Stack
-from rankfold.status import InnerRecord, Observer, OuterRecord, Status
-from rankfold.warp.linearisation import Motion
+from rankfold.stack import Frame, Stack
+from rankfold.status import Observer
 from rankfold.warp.sampling import Sampler, prepare
 
-Array = npt.NDArray[Any]
-Bools = npt.NDArray[np.bool_]
+# Unit: px. No picture is made shorter than this for a smaller frame.
+SHORTEST = 32
 
 
 @dataclass(frozen=True)
@@ -72,6 +72,15 @@ class Job:
             request.settings.features,
         )
 
+    def contrast_at(self, scale: float) -> Sampler:
+        """The same features with all lengths ``scale`` times as long."""
+        request = self.request
+        numbers = request.settings.features
+        longer = replace(numbers, smooth=scale * numbers.smooth, surround=scale * numbers.surround)
+        return contrast_sampler(
+            self.guide.luminance(), request.frame, request.start, self.rough, self.executor, longer
+        )
+
     def blurred(self, blur: float) -> Sampler:
         """The guide blurred with a standard deviation in px of the frame."""
         request = self.request
@@ -118,6 +127,64 @@ class Job:
             stage=stage,
         )
 
+    @cached_property
+    def rehearsal(self) -> Job:
+        """The same job on a smaller frame, on which starts are tried."""
+        return self.on_smaller_frame(self.request.settings.routes.side)
+
+    @cached_property
+    def overview(self) -> Job:
+        """The same job on a smaller frame, on which it is asked whether pictures agree."""
+        return self.on_smaller_frame(self.request.settings.verdicts.side)
+
+    def on_smaller_frame(self, side: int) -> Job:
+        """The same job with at most ``side`` px on the short side of its frame; itself if so."""
+        request = self.request
+        factor = min(request.frame.shape) / side
+        if factor <= 1:
+            return self
+        small = Frame(*(round(size / factor) for size in request.frame.shape))
+        start = request.start @ self._from_frame(small)
+        # Pixels that are finer than the smaller frame can show would only take time.
+        stack = request.stack.reduced(self._reduction_for(small, start), views=available())
+        start = stack.from_original(request.stack.to_original(start))
+        return replace(self, request=replace(request, stack=stack, frame=small, start=start))
+
+    def _reduction_for(self, small: Frame, start: Floats) -> int:
+        """How much coarser the pictures may be for a smaller frame."""
+        shortest = min(min(source.shape[:2]) for source in self.request.stack.sources)
+        most = int(shortest) // SHORTEST
+        return max(min(lossless_reduction(start, small), most), 1)
+
+    def to_smaller(self, small: Job, transforms: Floats) -> Floats:
+        """Transforms (..., 3, 3) of this job as those of the same job on a smaller frame."""
+        if small is self:
+            return transforms
+        moved = self.request.stack.to_original(transforms @ self._from_frame(small.request.frame))
+        return small.request.stack.from_original(moved)
+
+    def from_smaller(self, small: Job, transforms: Floats) -> Floats:
+        """Transforms (..., 3, 3) of the same job on a smaller frame as those of this job."""
+        if small is self:
+            return transforms
+        in_originals = small.request.stack.to_original(transforms)
+        to_small = np.linalg.inv(self._from_frame(small.request.frame))
+        moved = self.request.stack.from_original(in_originals) @ to_small
+        return np.asarray(moved / moved[..., 2:, 2:])
+
+    def _from_frame(self, small: Frame) -> Floats:
+        """Map coordinates of a smaller frame to this job's, by one factor about the middle."""
+        frame = self.request.frame
+        # One factor for both axes, so that a turn stays a turn.
+        factor = min(frame.shape) / min(small.shape)
+        return shift(frame.centre) @ np.diag([factor, factor, 1.0]) @ shift(-small.centre)
+
+    def starting_at(self, start: Floats) -> Job:
+        """The same job from another start (n, 3, 3), for which pictures are prepared anew."""
+        if start is self.request.start:
+            return self
+        return replace(self, request=replace(self.request, start=start))
+
     def check_cover(self) -> None:
         """Refuse a frame most of which no picture covers at the start."""
         request = self.request
@@ -135,69 +202,6 @@ class Job:
             "the start; use a smaller frame, or an init that spreads it over more of them"
         )
 
-    def transforms_at(self, progress: Progress) -> Floats:
-        """Where the pictures are (n, 3, 3): the start to the last bit where nothing moves them."""
-        return progress.motion.transforms if self.request.method.moves else self.request.start
-
     def _prepare(self, stack: Stack) -> Sampler:
         request = self.request
         return prepare(stack, request.frame, request.start, request.dtype, self.executor)
-
-
-@dataclass(frozen=True)
-class Rows:
-    """Pictures brought into the frame: unit-norm rows, their norms and their valid pixels."""
-
-    data: Array  # D, n x m
-    norms: Floats  # (n,)
-    valid: Bools  # n x m
-
-
-@dataclass(frozen=True)
-class Progress:
-    """What changes from stage to stage."""
-
-    motion: Motion
-    inner: tuple[InnerRecord, ...] = ()
-    outer: tuple[OuterRecord, ...] = ()
-    status: Status = Status.CONVERGED
-    stop_rule: str = "fixed transforms"
-    # How far (n,) each stage moved each picture, px of the frame.
-    moved: dict[str, Floats] = field(default_factory=dict)
-    # (n,): which pictures the rescue gave a new place.
-    rescued: Bools | None = None
-    # Of the last linearised problem.
-    solution: Solution | None = None
-    # Of the decomposition at the final transforms.
-    rows: Rows | None = None
-    decomposition: Solution | None = None
-    # (n,)
-    scores: Floats | None = None
-
-    @property
-    def over(self) -> bool:
-        """Whether the search for transforms is to end here."""
-        return self.status in (Status.STOPPED, Status.NON_FINITE)
-
-
-def advance(
-    job: Job, progress: Progress, sampler: Sampler, settings: Settings, outer: OuterLoop
-) -> Progress:
-    """Run the outer loop from where things are, and append what happened."""
-    result = iterate(
-        sampler,
-        progress.motion,
-        job.inner_loop(sampler, settings),
-        replace(outer, first=len(progress.outer)),
-        job.executor,
-        job.observe,
-    )
-    return replace(
-        progress,
-        motion=result.motion,
-        inner=progress.inner + result.inner,
-        outer=progress.outer + result.outer,
-        status=result.status,
-        stop_rule=result.stop_rule,
-        solution=result.solution,
-    )

@@ -1,4 +1,4 @@
-"""The pixel work of a robust fit, compiled."""
+"""The pixel work of a robust fit and of the test that compares tiles, compiled."""
 
 from __future__ import annotations
 
@@ -12,6 +12,13 @@ from rankfold.sums import FREE
 
 Array = npt.NDArray[Any]
 Bools = npt.NDArray[np.bool_]
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int_]
+
+# Tiles are compared at all whole shifts within this, px along each axis. It is a constant of the
+# compiled code, and LANES, which holds 2 REACH + 1 shifts, fills whole vectors of the processor.
+REACH = 6
+LANES = 16
 
 
 @njit(cache=True, nogil=True)
@@ -48,3 +55,66 @@ def misfit(row: Array, fit: Array, seen: Bools, square: float) -> float:
     for j in range(len(row)):
         count += seen[j]
     return total / max(count, 1)
+
+
+@njit(cache=True, nogil=True)
+def tile_peaks(
+    picture: Array,
+    valid: Bools,
+    predicted: Array,
+    rows: Ints,
+    columns: Ints,
+    floor: float,
+    peaks: Floats,
+    distances: Floats,
+    energies: Floats,
+) -> None:
+    """For every tile of a picture, find the shift at which it looks most like a prediction.
+
+    Parameters
+    ----------
+    picture, valid : (h, w) arrays
+    predicted : (h + 2 REACH, w + LANES - 1) array
+        What the picture should look like, with REACH zeros before it along both axes.
+    rows, columns : (k + 1,) and (l + 1,) arrays
+        Where the tiles begin; the last entry is where the last one ends.
+    floor : float
+        A share of the prediction's power in the tile that is added to its power at any shift, so
+        that an empty place is no good one.
+    peaks, distances, energies : (k, l) arrays
+        Written: the largest normalised correlation, how far away it is (px), and the sum of
+        squares of the picture in the tile.
+    """
+    products = np.empty(LANES, predicted.dtype)
+    powers = np.empty(LANES, predicted.dtype)
+    for i in range(len(rows) - 1):
+        for j in range(len(columns) - 1):
+            energy = 0.0
+            power = 0.0
+            for y in range(rows[i], rows[i + 1]):
+                for x in range(columns[j], columns[j + 1]):
+                    if valid[y, x]:
+                        energy += picture[y, x] * picture[y, x]
+                        power += predicted[y + REACH, x + REACH] ** 2
+            best = 0.0
+            distance = np.inf
+            for down in range(2 * REACH + 1):
+                products[:] = 0
+                powers[:] = 0
+                for y in range(rows[i], rows[i + 1]):
+                    for x in range(columns[j], columns[j + 1]):
+                        if valid[y, x]:
+                            value = picture[y, x]
+                            # All shifts along the row at once, so that the loop is vectorised.
+                            for k in range(LANES):
+                                there = predicted[y + down, x + k]
+                                products[k] += value * there
+                                powers[k] += there * there
+                for k in range(2 * REACH + 1):
+                    scale = energy * (powers[k] + floor * power)
+                    if scale > 0 and products[k] / np.sqrt(scale) > best:
+                        best = products[k] / np.sqrt(scale)
+                        distance = np.sqrt((down - REACH) ** 2 + (k - REACH) ** 2)
+            peaks[i, j] = best
+            distances[i, j] = distance
+            energies[i, j] = energy

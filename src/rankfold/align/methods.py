@@ -32,8 +32,8 @@ class Method:
     features: str | None = None
     # Whether single pictures that stand apart are searched a better place.
     rescue: bool = False
-    # Whether blurred pictures come first; "auto": tried, and kept if the pictures agree better.
-    coarse: str | bool = False
+    # How the pictures come to their start: a row of ROUTES, or "auto" to try several.
+    route: str = "given"
     # Options of the inner solver that ``solve`` does not use: "projector", "n_neighbors",
     # "rank_surrogate" or "schedule". A caller who gives one is told so.
     ignores: tuple[str, ...] = ()
@@ -52,7 +52,7 @@ METHODS: dict[str, Method] = {
             rank_surrogate="reweighted",
             features="contrast",
             rescue=True,
-            coarse="auto",
+            route="auto",
         ),
     )
 }

@@ -6,13 +6,21 @@ from dataclasses import replace
 
 import numpy as np
 
-from rankfold.align.job import Job, Progress, advance
+from rankfold.align.job import Job
+from rankfold.align.progress import Progress, advance
 from rankfold.align.steps import displacements
 from rankfold.status import Status
 
 
 def feature_stage(job: Job, progress: Progress) -> Progress:
-    """Reweighted RASL on contrast features."""
+    """Reweighted RASL on contrast features, unless the start was chosen by doing just that."""
+    if progress.ahead is not None:
+        return replace(
+            progress.ahead,
+            attempts=progress.attempts,
+            matches=progress.matches,
+            moved=progress.moved,
+        )
     numbers = job.request.settings.features
     settings = job.plain(numbers.tol, "reweighted")
     outer = job.outer_loop("features", numbers.max_outer)

@@ -45,7 +45,7 @@ class Placement:
         return cls(basis, model.scale, request.frame, request.family, request.settings)
 
     def place(self, stack: Stack, start: Floats) -> tuple[Floats, Floats]:
-        """Transforms (n, 3, 3) of new pictures, and their scores (n,): above 0.9 they failed.
+        """Transforms (n, 3, 3) of new pictures, and their scores (n,): near 1, no place fits.
 
         Robust Lucas-Kanade on features from ``start`` (n, 3, 3), each picture by itself.
         """

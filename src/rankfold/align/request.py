@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from rankfold.admm import Clone, Schedule, Settings, get_schedule
 from rankfold.align.features import check_features
+from rankfold.align.matching import index_of, load
 from rankfold.align.methods import Method, get_method, refuse_ignored
 from rankfold.align.reduction import lossless_reduction, reduction_for_frame
 from rankfold.align.settings import AlignSettings
@@ -48,7 +49,9 @@ class Request:
     gauge: Gauge
     features: str | None
     rescue: bool
-    coarse: str | bool  # "auto": tried, kept if the pictures agree better
+    located: bool  # whether the caller said where each picture lies, by transforms or points
+    route: str  # a row of ROUTES, or "auto": several are tried, the pictures decide
+    frame_of: int | None  # the picture whose view is the frame, where matching finds the start
     joint: bool  # whether transforms come from all channels
     dtype: npt.DTypeLike
     settings: AlignSettings
@@ -66,7 +69,8 @@ class Request:
             "schedule": self.schedule.name,
             "features": self.features,
             "rescue": self.rescue,
-            "coarse": self.coarse,
+            "start": self.route,
+            "frame_of": None if self.frame_of is None else self.stack.names[self.frame_of],
             "channels": "joint" if self.joint else "luminance",
             "gauge": self.gauge,
             "max_outer": self.max_outer,
@@ -91,7 +95,9 @@ def resolve(
     rank_surrogate: str,
     features: str | None,
     rescue: str | bool,
-    coarse: str | bool,
+    start: str | None,
+    coarse: str | bool | None,
+    frame_of: int | str | None,
     channels: str,
     gauge: Gauge,
     max_outer: int,
@@ -115,7 +121,8 @@ def resolve(
     kind = get_family(family)
     joint = uses_all_channels(channels)
     check_outer(max_outer, outer_tol)
-    check_stages(chosen, rescue=rescue, coarse=coarse)
+    route = route_for(chosen, start, coarse, frame_of)
+    check_stages(chosen, rescue=rescue, start=None if route == "given" else route)
     growth = schedule_for(chosen, projector, rank_surrogate, schedule)
     # Pictures come after what can be checked without them: reading them may take long.
     given_frame = None if frame is None else as_frame(frame)
@@ -152,7 +159,9 @@ def resolve(
         gauge=check_gauge(gauge, len(stack)),
         features=check_features(chosen.features if features == "auto" else features),
         rescue=chosen.rescue if rescue == "auto" else bool(rescue),
-        coarse=coarse_for(coarse, chosen, init),
+        located=not isinstance(init, str),
+        route=route,
+        frame_of=index_of(frame_of, stack.names),
         joint=joint,
         dtype=dtype,
         settings=settings,
@@ -268,14 +277,42 @@ def check_neighbours(n_neighbors: int | None, projector: object) -> None:
         )
 
 
-def coarse_for(coarse: str | bool, method: Method, init: object) -> str | bool:
-    """Whether to start with blurred pictures."""
-    if isinstance(coarse, str) and coarse != "auto":
-        raise InputError(f"unknown coarse={coarse!r}; use True, False or 'auto'")
-    if coarse == "auto":
-        # Whoever gives transforms or points is taken to know where the pictures are.
-        return method.coarse if isinstance(init, str) else False
-    return bool(coarse)
+def route_for(
+    method: Method,
+    start: str | None,
+    coarse: str | bool | None,
+    frame_of: int | str | None = None,
+) -> str:
+    """How pictures come to their start.
+
+    ``coarse`` is the earlier name of two of the routes; ``frame_of`` asks for matching, because
+    nothing else knows one picture's place in the others.
+    """
+    # The table is above this room: its rows need a job, which needs a request.
+    from rankfold.align.routes import ROUTES
+
+    if coarse is not None and start is not None:
+        raise InputError(
+            f"start={start!r} and coarse={coarse!r} say the same thing twice; leave coarse out"
+        )
+    if coarse is not None:
+        names = {True: "coarse", False: "given", "auto": "auto"}
+        if coarse not in names:
+            raise InputError(f"unknown coarse={coarse!r}; use True, False or 'auto'")
+        start = names[coarse]
+    if start is None:
+        start = method.route if frame_of is None else "match"
+    if start not in ("auto", *ROUTES):
+        raise InputError(f"unknown start={start!r}; choose one of auto, {', '.join(ROUTES)}")
+    if frame_of is not None and start != "match":
+        raise InputError(
+            f"frame_of={frame_of!r} has no effect with start={start!r}: only matching knows one "
+            "picture's place in the others; leave it out, or use start='match'"
+        )
+    if start == "match":
+        # Before the pictures are read, which may take long.
+        load()
+    return start
 
 
 def check_outer(max_outer: int, outer_tol: float) -> None:

@@ -8,14 +8,19 @@ from itertools import product
 import numpy as np
 import numpy.typing as npt
 
-from rankfold.align.agreement import agreement, feature_model
-from rankfold.align.basis import Basis, robust_spread
-from rankfold.align.job import Job, Progress, advance
+from rankfold.align.agreement import agreement, confirmation, feature_model, rows_at
+from rankfold.align.basis import Basis
+from rankfold.align.confirmation import Confirmation
+from rankfold.align.job import Job
 from rankfold.align.model import Model
+from rankfold.align.progress import Progress, advance
 from rankfold.align.registration import register
+from rankfold.align.routes import ROUTES
 from rankfold.align.settings import RescueSettings
 from rankfold.align.steps import displacements
+from rankfold.align.verdicts import judge
 from rankfold.families import Family, Floats, get_family
+from rankfold.verdicts import BatchVerdict
 from rankfold.warp.linearisation import Motion
 from rankfold.warp.sampling import Sampler
 
@@ -23,6 +28,8 @@ Bools = npt.NDArray[np.bool_]
 
 # Places whose cost is computed at a time, so that their pixels stay in cache.
 TOGETHER = 48
+# A basis needs more pictures than this.
+LEAST = 3
 
 
 @dataclass(frozen=True)
@@ -41,7 +48,7 @@ class Search:
 
     @classmethod
     def wide(cls, numbers: RescueSettings, side: int) -> Search:
-        """After a coarse stage, in a frame whose short side is ``side`` px."""
+        """After a far start, in a frame whose short side is ``side`` px."""
         return cls(numbers.wide_angles, numbers.wide_shifts, numbers.wide_bound * side)
 
     @classmethod
@@ -50,22 +57,59 @@ class Search:
         return cls(numbers.local_angles, numbers.local_shifts, np.inf)
 
 
+@dataclass(frozen=True)
+class Test:
+    """Whether the others confirm a picture's place, as the verdicts ask it."""
+
+    job: Job
+    found: Confirmation
+    share: Floats  # (n,) confirmed where the pictures are
+    rough: bool  # whether the batch agrees only roughly
+
+    @classmethod
+    def at(cls, job: Job, transforms: Floats) -> Test:
+        """With the pictures at ``transforms`` (n, 3, 3)."""
+        found = confirmation(job, transforms)
+        judgement = judge(found, job.request.settings.verdicts)
+        rough = judgement.batch is BatchVerdict.ROUGH
+        return cls(job, found, judgement.confirmed, rough)
+
+    @property
+    def unconfirmed(self) -> Bools:
+        """Which pictures (n,) may be somewhere else."""
+        numbers = self.job.request.settings.verdicts
+        return self.share < (numbers.rough_placed if self.rough else numbers.agrees)
+
+    @property
+    def trusted(self) -> Bools | None:
+        """Pictures (n,) whose places are confirmed; None where they are too few for a basis."""
+        group = self.found.group
+        return None if self.rough or group.sum() <= LEAST else group
+
+    def is_better(self, index: int, place: Floats) -> bool:
+        """Whether more of a picture is confirmed at another place (3, 3) than where it is."""
+        numbers = self.job.request.settings.verdicts
+        rows = rows_at(self.job, [(index, place)])
+        there = self.found.share_elsewhere(rows, np.array([index]), numbers, self.rough)
+        return bool(there[0] > self.share[index])
+
+
 def rescue_stage(job: Job, progress: Progress) -> Progress:
     """Some rounds: move single pictures, let all settle, keep it if the pictures agree better."""
     numbers = job.request.settings.rescue
-    after_coarse = "coarse" in progress.moved
+    far = came_from_far(progress)
     rescued = np.zeros(len(job.request.start), dtype=bool)
     lowest = agreement(job, progress.motion.transforms)
     # Pictures that went astray together explain each other. A basis too small for them tells them
-    # from the rest, so the first round after a coarse stage has one.
-    ranks = [numbers.few if after_coarse else None, *[None] * (numbers.rounds - 1)]
+    # from the rest, so the first round after a far start has one.
+    ranks = [numbers.few if far else None, *[None] * (numbers.rounds - 1)]
     tried: set[int | None] = set()
     for rank in ranks:
         if rank in tried:
             # Nothing has changed since, so the answer would be the same.
             continue
         tried.add(rank)
-        trial, moved = _round(job, progress, rank, after_coarse)
+        trial, moved = _round(job, progress, rank, far)
         if trial.over:
             return trial
         if not moved.any():
@@ -79,13 +123,21 @@ def rescue_stage(job: Job, progress: Progress) -> Progress:
     return replace(progress, rescued=rescued)
 
 
-def _round(
-    job: Job, progress: Progress, rank: int | None, after_coarse: bool
-) -> tuple[Progress, Bools]:
-    """Give suspicious pictures a new place and let all settle; which pictures (n,) moved."""
+def came_from_far(progress: Progress) -> bool:
+    """Whether pictures may still be far from where they belong, after the route that was kept."""
+    return any(ROUTES[record.route].far for record in progress.attempts if record.kept)
+
+
+def _round(job: Job, progress: Progress, rank: int | None, far: bool) -> tuple[Progress, Bools]:
+    """Give unconfirmed pictures a new place and let all settle; which pictures (n,) moved."""
     settings = job.request.settings
-    model, cost = feature_model(job, progress.motion.transforms, rank)
-    motion, moved = rescue(job, progress.motion, model, cost, after_coarse)
+    transforms = progress.motion.transforms
+    test = Test.at(job, transforms)
+    nobody = np.zeros(len(transforms), dtype=bool)
+    if not test.unconfirmed.any():
+        return progress, nobody
+    model, cost = feature_model(job, transforms, rank, test.trusted)
+    motion, moved = rescue(job, progress.motion, model, cost, test, far)
     if not moved.any():
         return progress, moved
     inner = job.plain(settings.features.tol, "reweighted")
@@ -94,27 +146,23 @@ def _round(
     return advance(job, trial, job.contrast, inner, outer), moved
 
 
-def suspicious(cost: Floats, limit: float) -> Bools:
-    """Pictures whose cost (n,) stands out by a robust z-score above the limit."""
-    score = (cost - np.median(cost)) / max(robust_spread(cost), 1e-12)
-    return np.asarray(score > limit)
-
-
 def rescue(
-    job: Job, motion: Motion, model: Model, cost: Floats, after_coarse: bool
+    job: Job, motion: Motion, model: Model, cost: Floats, test: Test, far: bool
 ) -> tuple[Motion, Bools]:
-    """Search a better place for every suspicious picture; returns the new motion and who moved.
+    """Search a better place for every unconfirmed picture; returns the new motion and who moved.
 
     ``model`` and ``cost`` (n,) belong to the features without their +1.
     """
     numbers = job.request.settings.rescue
     side = min(job.request.frame.shape)
-    search = Search.wide(numbers, side) if after_coarse else Search.near(numbers)
-    chosen = [int(i) for i in np.flatnonzero(suspicious(cost, numbers.suspicious))]
+    # Where pictures agree only roughly, some place far away is always a little better.
+    wide = far and not test.rough
+    search = Search.wide(numbers, side) if wide else Search.near(numbers)
+    chosen = [int(i) for i in np.flatnonzero(test.unconfirmed)]
 
     def one(i: int) -> Floats | None:
         others = model.others(i, job.contrast.dtype)
-        return better_place(job, motion, i, others, cost[i], search)
+        return better_place(job, motion, i, others, cost[i], test, search)
 
     parameters = motion.parameters.copy()
     moved = np.zeros(len(parameters), dtype=bool)
@@ -126,9 +174,18 @@ def rescue(
 
 
 def better_place(
-    job: Job, motion: Motion, index: int, others: Basis, cost: float, search: Search
+    job: Job,
+    motion: Motion,
+    index: int,
+    others: Basis,
+    cost: float,
+    test: Test,
+    search: Search,
 ) -> Floats | None:
-    """Parameters (p,) at which a picture costs clearly less than now; None if there are none."""
+    """Parameters (p,) at which a picture costs clearly less and more of it is confirmed.
+
+    None if there are none.
+    """
     numbers = job.request.settings.rescue
     sampler = job.contrast
     corners = sampler.frame.corners
@@ -145,7 +202,8 @@ def better_place(
         if displacements(start, place, corners)[0] > search.bound:
             continue
         value = cost_at(sampler, motion, index, [found], others)[0]
-        if value < lowest and displacements(current, place, corners)[0] > numbers.moved:
+        moved = displacements(current, place, corners)[0] > numbers.moved
+        if value < lowest and moved and test.is_better(index, place[0]):
             best = found
             lowest = value
     return best

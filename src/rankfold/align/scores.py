@@ -1,9 +1,10 @@
-"""One number an image that says whether it found its place.
+"""One number for a new picture that says how well it fits pictures that were aligned before.
 
 A picture that lies where it should fits the others much better than the same picture three pixels
 away. The score is q_i = f_i / mean of f_i at eight shifts of 3 px, f_i the robust cost of picture i
 against a basis of the others. Near 0 the picture sits tight; near 1 any other place would be as
-good. (How far a picture moved from its start says nothing.)
+good. (How far a picture moved from its start says nothing.) A batch is judged by verdicts instead:
+a picture that was lost by an alignment lies in a local minimum and has a low score.
 """
 
 from __future__ import annotations
@@ -15,44 +16,14 @@ import numpy as np
 import numpy.typing as npt
 
 from rankfold.align.basis import Basis
-from rankfold.align.model import fit_model
-from rankfold.align.settings import AlignSettings, ScoreSettings
+from rankfold.align.settings import ScoreSettings
 from rankfold.families import Floats, shift
-from rankfold.scale import Executor
 from rankfold.warp.sampling import Sampler
 
 Array = npt.NDArray[Any]
 Bools = npt.NDArray[np.bool_]
 
 DIRECTIONS = [np.array([np.cos(angle), np.sin(angle)]) for angle in np.arange(8) * np.pi / 4]
-
-
-def place_scores(
-    sampler: Sampler,
-    transforms: Floats,
-    data: Array,
-    low_rank: Array,
-    valid: Bools,
-    executor: Executor,
-    settings: AlignSettings,
-    offset: float | None = None,
-) -> Floats:
-    """Score q (n,) of every picture.
-
-    ``data`` and ``low_rank`` (n, m) are unit-norm rows, or, with an ``offset``, the sampler's
-    values less that offset.
-    """
-    model = fit_model(data, low_rank, valid, settings.basis, executor=executor)
-
-    def score(group: npt.NDArray[np.int_]) -> Floats:
-        """Scores of pictures that share a basis."""
-        others = model.others(group[0], np.float32)
-        places = transforms[group]
-        return scores_against(
-            others, sampler, group, places, data[group], valid[group], settings.scores, offset
-        )
-
-    return model.for_groups(score, executor)
 
 
 def scores_against(

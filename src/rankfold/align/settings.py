@@ -19,6 +19,7 @@ import numpy as np
 from rankfold.errors import InputError
 
 PX = "px of the frame"
+VIEW_PX = "px of the view"
 SHARE = "share"
 COUNT = "count"
 
@@ -94,8 +95,41 @@ class CoarseSettings(Group):
     tol: float = tuned(
         1e-3, "relative residual", "Inner tolerance: only a step is wanted.", positive=True
     )
-    look_ahead: int = tuned(
-        8, COUNT, "Outer iterations on features by which a coarse start is judged when tried."
+
+
+@dataclass(frozen=True)
+class PyramidSettings(Group):
+    """Reweighted RASL on contrast features from coarse to fine, for portraits."""
+
+    scales: tuple[float, ...] = tuned(
+        (4.0, 2.0),
+        "times the lengths of the features",
+        "One after the other; portraits of four people, landmarks 3.0 to 2.2 px apart.",
+        positive=True,
+    )
+    max_outer: int = tuned(6, COUNT, "Outer iterations at most, for each scale.")
+    tol: float = tuned(
+        1e-3, "relative residual", "Inner tolerance: only a step is wanted.", positive=True
+    )
+
+
+@dataclass(frozen=True)
+class RouteSettings(Group):
+    """How starts are tried and compared."""
+
+    side: int = tuned(
+        64, PX, "Short side at most of the smaller frame on which starts are tried.", least=16
+    )
+    plainly_good: float = tuned(
+        0.8,
+        SHARE,
+        "Of the pictures that confirm each other; above it nothing else is tried. The first start "
+        "is given up only for one that confirms more by what is missing to all of them: of faces "
+        "half hidden 15 of 64 were lost without that, and 4 with it.",
+        most=1.0,
+    )
+    least_view: int = tuned(
+        128, "px", "Short side of a picture below which keypoints are not looked for."
     )
 
 
@@ -151,9 +185,6 @@ class BasisSettings(Group):
 class RescueSettings(Group):
     """The search of a better place for single pictures that stand apart."""
 
-    suspicious: float = tuned(
-        1.5, "robust z-score", "Of the cost; faces: 58 rescues, 43 pictures saved, 1 made worse."
-    )
     better: float = tuned(0.97, SHARE, "A new place must lower the cost to this share.")
     moved: float = tuned(0.3, PX, "A shorter way is no rescue.")
     rounds: int = tuned(3, COUNT, "Rounds at most. A limit, not tuned.")
@@ -161,7 +192,7 @@ class RescueSettings(Group):
     few: int = tuned(
         3,
         COUNT,
-        "Dimensions of the basis in the first round after a coarse stage: pictures that went "
+        "Dimensions of the basis in the first round after a far start: pictures that went "
         "astray together explain each other in a larger one.",
     )
     near_angles: tuple[float, ...] = tuned(
@@ -174,13 +205,13 @@ class RescueSettings(Group):
     wide_angles: tuple[float, ...] = tuned(
         (-30.0, -20.0, -10.0, 0.0, 10.0, 20.0, 30.0),
         "degrees",
-        "The same after a coarse stage.",
+        "The same after a far start.",
         least=-np.inf,
     )
     wide_shifts: tuple[float, ...] = tuned(
-        (-7.5, -5.0, -2.5, 0.0, 2.5, 5.0, 7.5), PX, "The same after a coarse stage.", least=-np.inf
+        (-7.5, -5.0, -2.5, 0.0, 2.5, 5.0, 7.5), PX, "The same after a far start.", least=-np.inf
     )
-    wide_bound: float = tuned(0.6, "share of the short side", "The same after a coarse stage.")
+    wide_bound: float = tuned(0.6, "share of the short side", "The same after a far start.")
     local_angles: tuple[float, ...] = tuned(
         (-4.0, 0.0, 4.0), "degrees", "Grid around the current place.", least=-np.inf
     )
@@ -291,15 +322,203 @@ class DecompositionSettings(Group):
 
 @dataclass(frozen=True)
 class ScoreSettings(Group):
-    """Who found their place: the cost where a picture lies over its cost a little away."""
+    """How well a new picture fits: its cost where it lies over its cost a little away."""
 
     shift: float = tuned(3.0, PX, "How far away; eight directions.", positive=True)
-    failed: float = tuned(
-        0.9,
-        "score",
-        "Above it a picture failed. Of faces off by more than 2 px nine in ten are above it, of "
-        "pictures lost from far starts only one in five.",
+
+
+@dataclass(frozen=True)
+class VerdictSettings(Group):
+    """Whether each picture lies where the others do; the confirmed share of its tiles."""
+
+    side: int = tuned(
+        45, PX, "Short side at most of the small frame in which pictures are compared.", least=16
     )
+    clip: float = tuned(3.0, "features", "Larger ones count as this.", positive=True)
+    null_shifts: int = tuned(8, COUNT, "By which the likeness that chance gives is measured.")
+    linked: float = tuned(5.0, "standard deviations", "Pictures more alike than that are linked.")
+    tile: float = tuned(12.5, "px of the small frame", "Side of a tile, about.", positive=True)
+    min_tiles: int = tuned(2, COUNT, "Along a side.")
+    max_tiles: int = tuned(5, COUNT, "Along a side.")
+    floor: float = tuned(
+        0.05, SHARE, "Of a tile's power, so that a shift to an empty place is no good one."
+    )
+    faint: float = tuned(0.25, SHARE, "Of the usual energy; a fainter tile does not vote.")
+    near: float = tuned(1.5, "px of the small frame", "A tile that fits best so near agrees.")
+    agrees: float = tuned(0.8, "confirmed share", "Pictures above it form the group.")
+    pictures_a_dimension: int = tuned(4, COUNT, "The group's rank is its size over this.")
+    max_rank: int = tuned(6, COUNT, "Limit of the rank.")
+    folds: int = tuned(20, COUNT, "Bases at most; with more pictures, several are left out.")
+    rounds: int = tuned(12, COUNT, "Of growth at most. A limit, not tuned.")
+    only_growing: int = tuned(6, COUNT, "Rounds after which nobody leaves the group.")
+    half: float = tuned(
+        0.5, SHARE, "Of the pictures in the group, from which on the batch is good or partial."
+    )
+    few: float = tuned(
+        0.25,
+        SHARE,
+        "The same where the pictures do not agree even roughly: below it the batch failed. Each "
+        "of 25 groups as large was the largest that there was; of smaller ones nine were not.",
+    )
+    least: int = tuned(3, COUNT, "Pictures in such a group; two may agree by chance.")
+    good: float = tuned(0.9, SHARE, "Of the pictures placed; below, the batch is partial.")
+    placed: float = tuned(
+        0.5,
+        "confirmed share",
+        "Above it a picture is placed. On all sets with a truth .45 to .6 give recalls of .93 to "
+        ".95 and false alarms of .053 to .069.",
+    )
+    doubtful: float = tuned(0.35, "confirmed share", "Above it, it is doubtful; below, it failed.")
+    even: float = tuned(0.36, "confirmed share", "At which a picture is as likely lost as not.")
+    slope: float = tuned(10.0, "log odds a confirmed share", "Of the probability of being lost.")
+    rough_near: float = tuned(
+        2.3, "px of the small frame", "The same as near where pictures agree only roughly."
+    )
+    rough_placed: float = tuned(0.55, "confirmed share", "The same as placed, there.")
+    rough_doubtful: float = tuned(0.35, "confirmed share", "The same as doubtful, there.")
+    rough_even: float = tuned(0.49, "confirmed share", "The same as even, there.")
+    rough_slope: float = tuned(7.8, "log odds a confirmed share", "The same as slope, there.")
+    rough_most: float = tuned(
+        0.75, SHARE, "So many pictures not failed, roughly: the batch agrees only roughly."
+    )
+    rough_some: float = tuned(0.25, SHARE, "And so many of the pictures confirmed in part.")
+    failed_group: float = tuned(0.4, "probability", "Least of the group in a batch that failed.")
+    failed_rest: float = tuned(0.8, "probability", "Least of the others in it.")
+
+
+@dataclass(frozen=True)
+class MatchSettings(Group):
+    """Keypoints that several photographs share, for a start from far apart.
+
+    Pictures are matched in views, which are small grey copies.
+    """
+
+    side: int = tuned(
+        1000,
+        VIEW_PX,
+        "A view is at most this long. On graf 500 was less accurate at the widest angle (2.7 "
+        "instead of 1.4 px of the original).",
+        least=32,
+    )
+    max_keypoints: int = tuned(
+        3000,
+        COUNT,
+        "Of one picture at most. With 1500, two of 16 windows with a pasted occluder were lost.",
+        least=8,
+    )
+    max_keypoints_of_many: int = tuned(
+        1200,
+        COUNT,
+        "The same with more than all_pairs pictures. Chosen for speed: 300 frames in 95 s.",
+        least=8,
+    )
+    contrast: float = tuned(
+        0.02,
+        "SIFT's contrast threshold",
+        "Half of what OpenCV takes; of windows with a pasted occluder, .04 lost one of 16.",
+        positive=True,
+    )
+    cells: int = tuned(
+        8,
+        COUNT,
+        "Cells along the long side of a grid, over which keypoints are spread and in which the "
+        "cover of a link is counted; of windows with a pasted occluder 6 and 10 chose as well.",
+    )
+    margin: int = tuned(
+        4, VIEW_PX, "Keypoints nearer to a missing pixel are dropped. Chosen, not tuned."
+    )
+    ratio: float = tuned(
+        0.8,
+        SHARE,
+        "Lowe's (2004), of the distances to the nearest and the second nearest descriptor; on "
+        "graf and leuven .7 to .9 hardly differ.",
+        most=1.0,
+    )
+    tolerance: float = tuned(
+        3.0, VIEW_PX, "A match that is closer agrees; on graf 2 to 5 hardly differ.", positive=True
+    )
+    samples: int = tuned(
+        4000, COUNT, "Samples of matches at most; on graf and leuven 1000 gave the same."
+    )
+    fitted_samples: int = tuned(
+        4, COUNT, "The best ones are fitted again; on graf, leuven and windows 8 gave the same."
+    )
+    max_scale: float = tuned(
+        8.0,
+        "times",
+        "A transform that stretches more is not believed. A limit, not tuned.",
+        least=1,
+    )
+    min_spread: float = tuned(
+        0.02,
+        "share of the long side",
+        "Standard deviation of the matches across their shortest direction. A limit, not tuned.",
+    )
+    min_inliers: int = tuned(
+        8,
+        COUNT,
+        "Matches that must agree beside the share below: Brown and Lowe (2007), not tuned.",
+    )
+    min_share: float = tuned(
+        0.3,
+        SHARE,
+        "Of the tentative matches where both pictures see the same: Brown and Lowe (2007). No "
+        "false link among 26 pictures of seven scenes, in any family.",
+        most=1.0,
+    )
+    rival: float = tuned(
+        0.5,
+        SHARE,
+        "A second transform with so much of the matches and of the cover makes a link ambiguous. "
+        "Of 120 pairs of windows, no second transform had more than .13 of the matches.",
+        most=1.0,
+    )
+    mixed: float = tuned(
+        0.25,
+        SHARE,
+        "Of the second transform's matches whose nearest neighbour belongs to the first: below, "
+        "it is that of something else beside it or in front. Chosen, not tuned.",
+        most=1.0,
+    )
+    cycle: float = tuned(
+        10.0,
+        VIEW_PX,
+        "Three links round must end this near to the start. Links of graf do, and a window of a "
+        "facade is larger. Not tuned.",
+        positive=True,
+    )
+    all_pairs: int = tuned(40, COUNT, "Up to so many pictures, every pair is compared: for speed.")
+    in_time: tuple[float, ...] = tuned(
+        (1.0, 2.0, 5.0, 10.0),
+        "pictures",
+        "With more, a picture is compared with those so far behind it. Chosen, not tuned.",
+        least=1,
+    )
+    look_alikes: int = tuned(
+        6, COUNT, "And with so many that look most like it. Chosen, not tuned.", least=0
+    )
+    words: int = tuned(
+        32, COUNT, "Typical descriptors by which pictures are found to look alike. Not tuned."
+    )
+    points_a_link: int = tuned(
+        150,
+        COUNT,
+        "Matches of a link in the joint refinement, well spread; on graf 50 to 2000 hardly differ.",
+        least=4,
+    )
+    huber: float = tuned(
+        1.0,
+        VIEW_PX,
+        "A match further apart pulls no harder (Huber's loss); on graf .5 to 2 hardly differ.",
+        positive=True,
+    )
+    refine_rounds: int = tuned(
+        3,
+        COUNT,
+        "Of refining and choosing the matches again; graf's third view 2.1, .8 and .7 px after "
+        "one, two and three.",
+    )
+    refine_steps: int = tuned(40, COUNT, "Steps of a round at most. A limit, not tuned.")
 
 
 @dataclass(frozen=True)
@@ -314,7 +533,10 @@ class AlignSettings:
     """
 
     start: StartSettings = field(default_factory=StartSettings)
+    matching: MatchSettings = field(default_factory=MatchSettings)
+    routes: RouteSettings = field(default_factory=RouteSettings)
     coarse: CoarseSettings = field(default_factory=CoarseSettings)
+    pyramid: PyramidSettings = field(default_factory=PyramidSettings)
     features: FeatureSettings = field(default_factory=FeatureSettings)
     basis: BasisSettings = field(default_factory=BasisSettings)
     rescue: RescueSettings = field(default_factory=RescueSettings)
@@ -325,6 +547,7 @@ class AlignSettings:
     surrogate: SurrogateSettings = field(default_factory=SurrogateSettings)
     decomposition: DecompositionSettings = field(default_factory=DecompositionSettings)
     scores: ScoreSettings = field(default_factory=ScoreSettings)
+    verdicts: VerdictSettings = field(default_factory=VerdictSettings)
 
     def values(self) -> dict[str, dict[str, Any]]:
         """Return the numbers as plain values, {"features": {"smooth": 0.7, ...}, ...}."""

@@ -11,24 +11,24 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-from rankfold.align.coarse import coarse_stage
-from rankfold.align.final import decomposition_stage, score_stage
-from rankfold.align.job import Job, Progress
+from rankfold.align.final import decomposition_stage, verdict_stage
+from rankfold.align.job import Job
 from rankfold.align.methods import Method
 from rankfold.align.pixels import feature_stage, pixel_stage
+from rankfold.align.progress import Progress
 from rankfold.align.request import Request
 from rankfold.align.rescue import rescue_stage
+from rankfold.align.routes import start_stage
 from rankfold.align.settings import AlignSettings
 from rankfold.align.steps import displacements
-from rankfold.warp.linearisation import Motion
 
 
 class Choices(Protocol):
     """What a Method chooses by itself, and a Request where the caller had a say."""
 
     @property
-    def coarse(self) -> str | bool:
-        """Whether to start with blurred pictures; "auto" tries it."""
+    def route(self) -> str:
+        """How pictures come to their start: a row of ROUTES, or "auto"."""
 
     @property
     def features(self) -> str | None:
@@ -74,10 +74,10 @@ STAGES: dict[str, Stage] = {
     stage.name: stage
     for stage in (
         Stage(
-            "coarse",
-            "start with blurred pictures",
-            coarse_stage,
-            on=lambda chosen, _: chosen.coarse is not False,
+            "start",
+            "find where to begin",
+            start_stage,
+            on=lambda chosen, _: chosen.route != "given",
             outer=8,
             inner=25,
             colour="#2f9e68",
@@ -120,12 +120,12 @@ STAGES: dict[str, Stage] = {
             moves=False,
         ),
         Stage(
-            "scores",
-            "ask of every picture whether it found its place",
-            score_stage,
+            "verdicts",
+            "ask of every picture whether it lies where the others do",
+            verdict_stage,
             on=always,
             outer=1,
-            inner=25,
+            inner=10,
             colour="#94a3b8",
             moves=False,
         ),
@@ -150,12 +150,13 @@ def _chosen(choices: Choices, settings: AlignSettings, moves: bool) -> list[Stag
     return [stage for stage in possible if stage.on(choices, settings)]
 
 
-def run_stages(job: Job) -> Progress:
-    """Run every stage that is on, each from where the last one ended."""
-    request = job.request
-    motion = Motion.starting_at(request.start, request.family, request.frame.centre)
-    progress = Progress(motion)
-    chosen = stages_of(request)
+def run_stages(job: Job) -> tuple[Job, Progress]:
+    """Run every stage that is on, each from where the last one ended.
+
+    The job that is returned starts where matching found the pictures, if that was kept.
+    """
+    progress = Progress.at_start(job)
+    chosen = stages_of(job.request)
     names = tuple(stage.name for stage in chosen)
     # Plain functions see iterations only; an observer with this method is told of stages too.
     begin_stage = getattr(job.observe, "begin_stage", None)
@@ -165,7 +166,8 @@ def run_stages(job: Job) -> Progress:
         if begin_stage is not None:
             begin_stage(stage.name, names)
         progress = _run(stage, job, progress)
-    return progress
+        job = job.starting_at(progress.origin)
+    return job, progress
 
 
 def _run(stage: Stage, job: Job, before: Progress) -> Progress:

@@ -1,7 +1,12 @@
 """The application: what all commands share.
 
-Results go to standard output, everything else to standard error. Exit codes: 0 good, 1 failed,
-2 wrong usage, 3 finished but some pictures failed, 130 stopped by Ctrl-C.
+Results go to standard output, everything else to standard error. Exit codes:
+
+- 0: good, or partial with pictures that are only doubtful
+- 1: an error, or a batch that failed as a whole; its run folder is written all the same
+- 2: wrong usage
+- 3: finished, but some pictures failed, or all of them agree only roughly
+- 130: stopped by Ctrl-C
 """
 
 from __future__ import annotations
@@ -22,7 +27,7 @@ from rankfold.errors import ConvergenceWarning, RankfoldError
 
 # Exit codes besides 0, and 2 for wrong usage, which typer gives.
 FAILED = 1
-SOME_FAILED = 3
+NOT_ALL_PLACED = 3
 STOPPED = 130
 
 # These commands come first in the list, in this order; the others as they were added.

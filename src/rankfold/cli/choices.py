@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
 
 import typer
 
-from rankfold.cli.options import Family, Method, Projector, Schedule, Surrogate
+from rankfold.cli.options import Family, Method, Projector, Schedule, Start, Surrogate
 from rankfold.cli.parsing import one_of, settings_of
 
 # How config.toml, which has no word for None, says that a part of a method is not used.
@@ -36,8 +37,17 @@ class Aligning:
     init: Annotated[
         str, typer.Option(help="centred, identity, a points.csv, or an earlier run.")
     ] = "centred"
+    start: Start = None
     coarse: Annotated[
-        bool | None, typer.Option("--coarse/--no-coarse", help="Start with blurred pictures.")
+        bool | None,
+        typer.Option("--coarse/--no-coarse", help="Earlier names of --start coarse and given."),
+    ] = None
+    frame_of: Annotated[
+        str | None,
+        typer.Option(
+            help="The picture, by name or number from 0, whose view is the frame; the others "
+            "are matched to it."
+        ),
     ] = None
     features: Annotated[
         bool | None, typer.Option("--features/--no-features", help="Align contrast first.")
@@ -87,7 +97,9 @@ class Aligning:
         return _given(
             method=self.method,
             family=self.family,
+            start=self.start,
             coarse=self.coarse,
+            frame_of=self.frame_of,
             rescue=self.rescue,
             features=features,
             sparsity_weight=self.sparsity_weight,
@@ -101,14 +113,19 @@ class Aligning:
             set=self.set or None,
         )
 
-    def keywords(self) -> dict[str, Any]:
-        """The same as arguments of :func:`rankfold.align`, where None switches a part off."""
+    def keywords(self, names: Sequence[str] = ()) -> dict[str, Any]:
+        """The same as arguments of :func:`rankfold.align`, where None switches a part off.
+
+        ``names`` are those of the pictures.
+        """
         from rankfold import AlignSettings
 
         keywords = {
             name: None if value == SWITCHED_OFF.get(name) else value
             for name, value in self.recorded().items()
         }
+        if self.frame_of is not None:
+            keywords["frame_of"] = _picture(self.frame_of, names)
         changes = keywords.pop("set", None)
         if changes:
             keywords["settings"] = AlignSettings().changed(settings_of(changes))
@@ -136,6 +153,11 @@ class Decomposing:
             tol=self.tol,
             schedule=self.schedule,
         )
+
+
+def _picture(text: str, names: Sequence[str]) -> str | int:
+    """A picture by its name, or else by its number; frames of a video are named by numbers."""
+    return int(text) if text not in names and text.isdecimal() else text
 
 
 def _given(**options: Any) -> dict[str, Any]:

@@ -84,6 +84,7 @@ def demo(
     voice.result(metrics, table_of(headings, rows, title))
     if not voice.silent:
         typer.echo(LEGEND)
+        typer.echo(f"MeADMM: {result.outcome}")
         typer.echo(f"MeADMM {result.status.value} ({result.stop_rule})")
         typer.echo(f"Report: {out / 'report.html'}")
 

@@ -21,8 +21,8 @@ def say_choice(voice: Voice, source: Source, choice: Choice, method: str, family
     frame = f"frame {shown_size(choice.frame.shape)}"
     if choice.reduction > 1:
         frame += f", the pictures read {choice.reduction} times coarser (--frame, --reduce)"
-    start = choice.init if isinstance(choice.init, str) else "given"
-    voice.remark(f"method {method}, family {family}, {frame}, start {start}")
+    init = choice.init if isinstance(choice.init, str) else "given"
+    voice.remark(f"method {method}, family {family}, {frame}, init {init}")
 
 
 def say_sizes(voice: Voice, source: Source, choice: Choice) -> None:

@@ -30,6 +30,13 @@ def _schedules() -> list[str]:
     return ["auto", *SCHEDULES]
 
 
+def _starts() -> list[str]:
+    """What suits the method, and the rows of ROUTES."""
+    from rankfold.align.routes import ROUTES
+
+    return ["auto", *ROUTES]
+
+
 def _projectors() -> list[str]:
     """Rows of PROJECTORS, and none."""
     return [*PROJECTORS, "none"]
@@ -84,6 +91,14 @@ Schedule = Annotated[
     typer.Option(
         help="quick: RASL and robust PCA nearly as good, several times faster.",
         callback=one_of("schedule", _schedules),
+    ),
+]
+Start = Annotated[
+    str | None,
+    typer.Option(
+        help="How to find where to begin; `rankfold starts` lists them, auto tries several.",
+        callback=one_of("start", _starts),
+        autocompletion=complete(_starts),
     ),
 ]
 Format = Annotated[

@@ -9,7 +9,7 @@ from typing import Any
 import typer
 
 from rankfold import runs
-from rankfold.cli.app import FAILED, SOME_FAILED, STOPPED, Voice, app
+from rankfold.cli.app import FAILED, NOT_ALL_PLACED, STOPPED, Voice, app
 from rankfold.cli.choices import Aligning, Decomposing
 from rankfold.cli.forecast import check_memory, say_choice, say_plan, say_sizes
 from rankfold.cli.grouping import grouped
@@ -17,6 +17,7 @@ from rankfold.cli.options import Computing, Out, Pictures, Reading, Reduce, RunW
 from rankfold.cli.parsing import check_apart, repeat_command, run_name, size_of
 from rankfold.cli.wording import at_a_terminal, flags_of
 from rankfold.status import Status
+from rankfold.verdicts import BatchVerdict
 
 
 @app.command()
@@ -45,14 +46,23 @@ def align(
     source = reading.open(pictures, voice)
     choice = runs.choose(source, size_of(aligning.frame), aligning.init, reduce, family)
     say_choice(voice, source, choice, method, family)
-    plan = runs.plan_run(source, choice, method, family, dtype=computing.dtype)
+    plan = runs.plan_run(
+        source,
+        choice,
+        method,
+        family,
+        start=aligning.start,
+        coarse=aligning.coarse,
+        frame_of=aligning.frame_of,
+        dtype=computing.dtype,
+    )
     remedies = "a smaller --frame, --reduce, --float32 or fewer pictures"
     if _is_only_planned(voice, plan, choice, computing, remedies):
         return
     # The run itself.
     target = out or run_name(pictures)
     check_apart(pictures, target)
-    keywords = aligning.keywords()
+    keywords = aligning.keywords(source.names)
     with Watcher(voice.silent) as watch:
         summary = runs.run_align(
             target,
@@ -154,8 +164,20 @@ def _leave(voice: Voice, summary: runs.Summary, when_stopped: str) -> None:
     if summary.status is Status.STOPPED:
         voice.remark(when_stopped)
         raise typer.Exit(STOPPED)
-    if isinstance(summary, runs.AlignmentSummary) and summary.failed:
-        raise typer.Exit(SOME_FAILED)
     # A run at its iteration limit has a result that can be used; one of NaN has none.
     if summary.status is Status.NON_FINITE:
         raise typer.Exit(FAILED)
+    if isinstance(summary, runs.AlignmentSummary):
+        code = _code(summary)
+        if code:
+            raise typer.Exit(code)
+
+
+def _code(summary: runs.AlignmentSummary) -> int:
+    """The exit code of an alignment, by the verdicts; pictures that are only doubtful are good."""
+    verdict = BatchVerdict(summary.verdict)
+    if verdict is BatchVerdict.FAILED:
+        return FAILED
+    if verdict is BatchVerdict.ROUGH or summary.failed:
+        return NOT_ALL_PLACED
+    return 0

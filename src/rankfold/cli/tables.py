@@ -1,4 +1,4 @@
-"""methods, stages, settings, families, projectors, formats, datasets: what there is."""
+"""methods, stages, starts, settings, families, projectors, formats, datasets: what there is."""
 
 from __future__ import annotations
 
@@ -34,6 +34,18 @@ def stages(voice: Voice) -> None:
     from rankfold import STAGES
 
     _list(voice, "stage", {name: stage.sentence for name, stage in STAGES.items()})
+
+
+@app.command()
+@grouped
+def starts(voice: Voice) -> None:
+    """List the ways to find where to begin, in the order in which --start auto tries them.
+
+    Example: rankfold starts
+    """
+    from rankfold.align.routes import ROUTES
+
+    _list(voice, "start", {name: route.sentence for name, route in ROUTES.items()})
 
 
 @app.command()

@@ -27,7 +27,7 @@ PHRASES = (
     (r"read all of them in grey", "use --grey"),
 )
 # Arguments whose option has another name.
-RENAMED = {"n_neighbors": "neighbors", "n_jobs": "jobs"}
+RENAMED = {"n_neighbors": "neighbors", "n_jobs": "jobs", "reference": "frame_of"}
 
 # A word, "=", and a literal: True, a number, a text in quotes or a tuple. What follows must end it,
 # so that a file called frame=3.png is left alone.

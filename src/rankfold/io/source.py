@@ -154,6 +154,7 @@ class Source:
         reduction: int = 1,
         dtype: npt.DTypeLike = np.float64,
         watch: Callable[[], object] = nothing,
+        views: bool = True,
     ) -> Stack:
         """Read everything into memory.
 
@@ -165,6 +166,8 @@ class Source:
             Type of the values that are kept.
         watch : function
             Is called after every picture.
+        views : bool
+            Whether to keep small grey copies of pictures that are made coarser, for matching.
 
         Returns
         -------
@@ -176,7 +179,7 @@ class Source:
             masks = None if picture.mask is None else [picture.mask]
             # Reduced at once, so that only one picture is in memory at full size.
             one = Stack.of([picture.values], masks, [name], dtype)
-            parts.append(one.reduced(reduction))
+            parts.append(one.reduced(reduction, views))
             watch()
         return Stack.joined(parts)
 

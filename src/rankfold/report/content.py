@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-import numpy.typing as npt
-
 from rankfold.families import Floats
 from rankfold.report.pictures import Bytes
+from rankfold.runs.starts import Start
 from rankfold.status import Trace
 
 
@@ -21,11 +19,13 @@ class Card:
     index : int
         Its place in the order of the pictures.
     name : str
-    score : float or None
-        None without transforms, when there is no place to score.
-    failed, rescued : bool
+    verdict : "placed", "doubtful", "failed" or None
+        None without transforms, when there is no place to judge.
+    lost : float or None
+        Probability that it is lost; None like the verdict.
+    rescued : bool
     moved : float or None
-        How far the frame's corner moved that moved most, in px of the frame; None like the score.
+        How far the frame's corner moved that moved most, in px of the frame; None like the verdict.
     share : float
         Share of its pixels that did not belong.
     outline : list of four [x, y]
@@ -36,8 +36,8 @@ class Card:
 
     index: int
     name: str
-    score: float | None
-    failed: bool
+    verdict: str | None
+    lost: float | None
     rescued: bool
     moved: float | None
     share: float
@@ -51,10 +51,14 @@ class ReportData:
 
     Parameters
     ----------
-    title, sentence : str
-        What was aligned, and how it went.
-    good : bool
-        Whether there is nothing to worry about.
+    title : str
+        What was aligned.
+    sentences : list of str
+        How it went, where it began, and what may help.
+    tone : "good", "warning" or "bad"
+        How worrying that is.
+    starts : tuple of Start
+        The starts that were tried.
     facts : list of (label, value)
     cards : list of Card
         One for each picture.
@@ -68,16 +72,14 @@ class ReportData:
         Singular values by caption.
     outlines : (n, 4, 2) array or None
         Where each frame went from its start, in coordinates of the frame.
-    failed : (n,) array
-    failed_above : float
-        The score above which a picture failed.
     command : str
         What repeats the run; empty if unknown.
     """
 
     title: str
-    sentence: str
-    good: bool
+    sentences: list[str]
+    tone: str
+    starts: tuple[Start, ...]
     facts: list[tuple[str, str]]
     cards: list[Card]
     kinds: list[tuple[str, str]]
@@ -86,6 +88,4 @@ class ReportData:
     trace: Trace
     spectra: dict[str, Floats]
     outlines: Floats | None
-    failed: npt.NDArray[np.bool_]
-    failed_above: float
     command: str

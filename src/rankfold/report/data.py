@@ -21,11 +21,23 @@ from rankfold.report.pictures import (
 )
 from rankfold.result import Alignment, Decomposition
 from rankfold.runs import Run, as_bytes, display_range
+from rankfold.runs.starts import start_sentence, starts_of
+from rankfold.runs.summary import advice_sentence
+from rankfold.status import Status
+from rankfold.verdicts import BatchVerdict
 
 Array = npt.NDArray[Any]
 
 # Unit: seconds. Longer times are shown in minutes.
 IN_MINUTES = 120
+
+# How worrying each verdict on a batch is.
+TONES = {
+    BatchVerdict.GOOD: "good",
+    BatchVerdict.PARTIAL: "warning",
+    BatchVerdict.ROUGH: "warning",
+    BatchVerdict.FAILED: "bad",
+}
 
 
 def report_data(run: Run) -> ReportData:
@@ -46,10 +58,13 @@ def _of_alignment(run: Run, result: Alignment) -> ReportData:
     cards = _alignment_cards(result, outlines, high - low)
     return ReportData(
         title=_title(run),
-        sentence=_alignment_sentence(result, cards),
-        good=not result.failed.any() and result.status.good,
+        sentences=_alignment_sentences(result),
+        tone=_alignment_tone(result),
+        starts=starts_of(result.trace),
         facts=[
+            ("verdict", result.verdict),
             ("pictures", str(len(cards))),
+            ("doubtful", str(int(result.doubtful.sum()))),
             ("failed", str(int(result.failed.sum()))),
             ("rank", str(result.rank)),
             ("objective", f"{result.objective:.3f}"),
@@ -82,8 +97,6 @@ def _of_alignment(run: Run, result: Alignment) -> ReportData:
             "low-rank": spectrum(result.low_rank),
         },
         outlines=outlines,
-        failed=result.failed,
-        failed_above=result.failed_above,
         command=_command(run),
     )
 
@@ -102,8 +115,8 @@ def _alignment_cards(result: Alignment, outlines: Floats, span: float) -> list[C
         card = Card(
             index=i,
             name=name,
-            score=float(result.scores[i]),
-            failed=bool(result.failed[i]),
+            verdict=str(result.verdicts[i]),
+            lost=float(result.lost[i]),
             rescued=bool(result.rescued[i]),
             moved=float(moved[i]),
             share=float(share[i]),
@@ -114,13 +127,22 @@ def _alignment_cards(result: Alignment, outlines: Floats, span: float) -> list[C
     return cards
 
 
-def _alignment_sentence(result: Alignment, cards: list[Card]) -> str:
-    """Whether every picture found its place, which did not, and why the run ended."""
-    failed = [card.name for card in cards if card.failed]
-    outcome = "Every picture found its place"
-    if failed:
-        outcome = f"{len(failed)} of {len(cards)} did not find their place: {', '.join(failed)}"
-    return f"{outcome}. The run {result.status.value} ({result.stop_rule})."
+def _alignment_sentences(result: Alignment) -> list[str]:
+    """How the pictures were placed and why the run ended, where it began, and what may help."""
+    sentences = [
+        f"{result.outcome} The run {result.status.value} ({result.stop_rule}).",
+        start_sentence(starts_of(result.trace)),
+        advice_sentence(result.advice),
+    ]
+    return [sentence for sentence in sentences if sentence]
+
+
+def _alignment_tone(result: Alignment) -> str:
+    """How worrying a result is: its verdict, or the end of the run where that is worse."""
+    if result.status is Status.NON_FINITE:
+        return "bad"
+    tone = TONES[BatchVerdict(result.verdict)]
+    return "warning" if tone == "good" and not result.status.good else tone
 
 
 def _of_decomposition(run: Run, result: Decomposition) -> ReportData:
@@ -132,11 +154,12 @@ def _of_decomposition(run: Run, result: Decomposition) -> ReportData:
     cards = _decomposition_cards(run, result, high - low)
     return ReportData(
         title=_title(run),
-        sentence=(
+        sentences=[
             f"{len(cards)} pictures, low rank {result.rank} + sparse. "
             f"The run {result.status.value}."
-        ),
-        good=result.status.good,
+        ],
+        tone=_decomposition_tone(result.status),
+        starts=(),
         facts=[
             ("pictures", str(len(cards))),
             ("rank", str(result.rank)),
@@ -159,8 +182,6 @@ def _of_decomposition(run: Run, result: Decomposition) -> ReportData:
         trace=result.trace,
         spectra={"input": spectrum(given), "low-rank": spectrum(result.low_rank)},
         outlines=None,
-        failed=np.zeros(len(cards), dtype=bool),
-        failed_above=np.inf,
         command=_command(run),
     )
 
@@ -173,8 +194,8 @@ def _decomposition_cards(run: Run, result: Decomposition, span: float) -> list[C
         Card(
             index=i,
             name=name,
-            score=None,
-            failed=False,
+            verdict=None,
+            lost=None,
             rescued=False,
             moved=None,
             share=float(share[i]),
@@ -183,6 +204,13 @@ def _decomposition_cards(run: Run, result: Decomposition, span: float) -> list[C
         )
         for i, name in enumerate(run.names)
     ]
+
+
+def _decomposition_tone(status: Status) -> str:
+    """How worrying the end of a decomposition is."""
+    if status is Status.NON_FINITE:
+        return "bad"
+    return "good" if status.good else "warning"
 
 
 def _tiles(pictures: Array, low: float, high: float) -> list[Bytes]:

@@ -13,11 +13,15 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from rankfold.align import STAGES
 from rankfold.families import Floats
 from rankfold.report.content import ReportData
 from rankfold.status import Trace
+from rankfold.verdicts import Verdict
+
+Words = npt.NDArray[np.str_]
 
 # Stands for the page's text colour until the plot is in the page.
 INK = "#123456"
@@ -26,6 +30,12 @@ BLUE = "#3b82f6"
 ORANGE = "#e08a1e"
 RED = "#dc4437"
 GREEN = "#2f9e68"
+
+# How pictures of each verdict are drawn: colour, line and marker, so that no one needs the colour.
+PLACED, DOUBTFUL, FAILED = (one.value for one in Verdict)
+COLOURS = {PLACED: BLUE, DOUBTFUL: ORANGE, FAILED: RED}
+LINES = {PLACED: "-", DOUBTFUL: "-.", FAILED: ":"}
+MARKERS = {PLACED: "o", DOUBTFUL: "^", FAILED: "X"}
 
 # Unit: inches. The page stretches the plot to its own width.
 SIZE = (5.2, 3.3)
@@ -130,21 +140,27 @@ def singular_values(data: ReportData) -> str:
 
 
 def transforms(data: ReportData) -> str:
-    """Return a plot of where the frames went from their starts; those that failed are red."""
+    """Return a plot of where the frames went from their starts, coloured by verdict."""
     outlines = data.outlines
     assert outlines is not None
+    verdicts = _verdicts(data)
 
     def draw(axes: Any) -> None:
         (plot,) = axes
         # Many outlines lie over each other: the more there are, the fainter each is.
         faint = max(0.12, min(0.6, 20 / len(outlines)))
-        for quad, bad in zip(outlines, data.failed, strict=True):
-            colour = RED if bad else BLUE
-            alpha = 0.9 if bad else faint
-            height = 3 if bad else 2
-            plot.plot(*_closed(quad).T, color=colour, alpha=alpha, lw=1.0, zorder=height)
+        # Those that failed are drawn last, over the others.
+        for word in _present(verdicts):
+            alpha = faint if word == PLACED else 0.9
+            width = 1.0 if word == PLACED else 1.7
+            style = {"color": COLOURS[word], "ls": LINES[word], "lw": width}
+            for quad in outlines[verdicts == word]:
+                plot.plot(*_closed(quad).T, alpha=alpha, **style)
+            # An empty line, for a legend that is not faint.
+            plot.plot([], [], label=word, **style)
         middle = np.median(outlines, axis=0)
-        plot.plot(*_closed(middle).T, color=INK, lw=1.2, ls="--", zorder=4)
+        plot.plot(*_closed(middle).T, color=INK, lw=1.2, ls="--", label="median", zorder=4)
+        plot.legend(**LEGEND, loc="center")
         plot.invert_yaxis()
         plot.set_aspect("equal", adjustable="datalim")
         plot.set_xlabel("x, px of the frame")
@@ -158,30 +174,55 @@ def _closed(quad: Floats) -> Floats:
     return np.vstack([quad, quad[:1]])
 
 
-def scores(data: ReportData) -> str:
-    """Return a plot of the scores of all pictures, sorted; those above the limit failed."""
-    limit = data.failed_above
-    values = np.array([card.score for card in data.cards])
+def lost(data: ReportData) -> str:
+    """Return a plot of the probabilities of being lost, sorted and coloured by verdict."""
+    verdicts = _verdicts(data)
+    # In per cent, as the cards say it.
+    values = np.array([100 * (card.lost or 0.0) for card in data.cards])
 
     def draw(axes: Any) -> None:
         (plot,) = axes
-        ordered = np.sort(values)[::-1]
-        numbers = np.arange(1, len(ordered) + 1)
-        colours = [RED if value > limit else BLUE for value in ordered]
-        plot.bar(numbers, ordered, color=colours, width=0.85)
-        plot.axhline(limit, color=INK, lw=0.9, ls="--")
-        plot.set_ylim(0, max(1.0, float(ordered[0])) * 1.03)
-        plot.set_xlabel("pictures, worst first")
-        plot.set_ylabel("score")
+        order = np.argsort(-values, kind="stable")
+        ranks = np.empty(len(values), dtype=int)
+        ranks[order] = np.arange(1, len(values) + 1)
+        for word in _present(verdicts):
+            chosen = verdicts == word
+            colour = COLOURS[word]
+            plot.vlines(ranks[chosen], 0, values[chosen], color=colour, lw=2.0, alpha=0.6)
+            # Where the bar has no height, its end is still seen.
+            plot.plot(
+                ranks[chosen],
+                values[chosen],
+                color=colour,
+                marker=MARKERS[word],
+                ls="none",
+                ms=5,
+                label=word,
+                clip_on=False,
+            )
+        plot.set_ylim(0, 100)
+        plot.set_xlim(0.3, len(values) + 0.7)
+        plot.set_xlabel("pictures, most likely lost first")
+        plot.set_ylabel("probability of being lost, %")
+        plot.legend(**LEGEND)
 
     return _svg(draw)
+
+
+def _verdicts(data: ReportData) -> Words:
+    """The verdicts (n,) on all pictures."""
+    return np.array([str(card.verdict) for card in data.cards])
+
+
+def _present(verdicts: Words) -> list[str]:
+    """The verdicts that some picture has, from placed to failed."""
+    return [word for word in COLOURS if (verdicts == word).any()]
 
 
 @dataclass(frozen=True)
 class Plot:
     """A row of PLOTS."""
 
-    # May name parts of the report, as in "{data.title}".
     caption: str
     draw: Callable[[ReportData], str]
     # Whether it is only for pictures that were moved.
@@ -193,7 +234,7 @@ PLOTS = (
     Plot("Convergence", convergence),
     Plot("Singular values", singular_values),
     Plot("Where the frames went", transforms, needs_transforms=True),
-    Plot("Scores (above {data.failed_above:g}: failed)", scores, needs_transforms=True),
+    Plot("How likely each picture is lost", lost, needs_transforms=True),
 )
 
 
@@ -201,7 +242,7 @@ def drawn(data: ReportData) -> list[tuple[str, str]]:
     """Return captions and SVG elements of all plots that a report has, in order."""
     moved = data.outlines is not None
     chosen = [plot for plot in PLOTS if moved or not plot.needs_transforms]
-    return [(plot.caption.format(data=data), plot.draw(data)) for plot in chosen]
+    return [(plot.caption, plot.draw(data)) for plot in chosen]
 
 
 def _svg(draw: Callable[[Any], None], rows: int = 1, share: bool = False) -> str:

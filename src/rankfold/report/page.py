@@ -23,6 +23,7 @@ from rankfold.report.data import report_data
 from rankfold.report.figures import drawn
 from rankfold.report.pictures import Bytes
 from rankfold.runs import Run, open_run
+from rankfold.runs.starts import percent
 
 # Unit: px. Long side of a picture in the grid, and of an average.
 SMALL = 88
@@ -78,6 +79,7 @@ def render(data: ReportData) -> str:
         data=data,
         plots=plots,
         averages=averages,
+        percent=percent,
         payload=_payload(data),
         version=__version__,
     )

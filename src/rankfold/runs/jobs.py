@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rankfold.align import align, decompose
+from rankfold.align.matching import index_of
 from rankfold.align.request import schedule_for
 from rankfold.crop import crop_to_common
 from rankfold.errors import InputError
@@ -20,6 +21,8 @@ from rankfold.result import Alignment, Decomposition
 from rankfold.runs.choice import Choice
 from rankfold.runs.display import Array
 from rankfold.runs.folder import Run, fill, write_parts
+from rankfold.runs.planning import keeps_views, resolved_route
+from rankfold.runs.starts import starts_of
 from rankfold.runs.summary import AlignmentSummary, Summary
 from rankfold.runs.watch import Unwatched, Watch
 from rankfold.stack import Stack
@@ -87,9 +90,10 @@ def run_align(
     output = output or Output()
     watch = watch or Unwatched()
     _check_schedule("meadmm", options)
+    route = _check_start(source, options)
     began = time.perf_counter()
     with whole_or_nothing(folder, output.overwrite) as draft:
-        stack = _read(source, choice.reduction, options, watch)
+        stack = _read(source, choice.reduction, options, watch, views=keeps_views(route))
         result = align(stack, frame=choice.frame, init=choice.init, observe=watch, **options)
         remarks = []
         # Before anything is written, so that result, pictures and report have the same frame.
@@ -109,8 +113,14 @@ def run_align(
         seconds=_since(began),
         remarks=tuple(remarks),
         stop_rule=result.stop_rule,
+        verdict=result.verdict,
+        outcome=result.outcome,
         failed=_named(result, result.failed),
+        doubtful=_named(result, result.doubtful),
         rescued=_named(result, result.rescued),
+        lost=dict(zip(result.names, result.lost.tolist(), strict=True)),
+        starts=starts_of(result.trace),
+        advice=result.advice,
         frame=result.frame.shape,
         left_out=source.left_out,
     )
@@ -149,7 +159,7 @@ def run_decompose(
     _check_schedule("rpca", options)
     began = time.perf_counter()
     with whole_or_nothing(folder, output.overwrite) as draft:
-        stack = _read(source, choice.reduction, options, watch)
+        stack = _read(source, choice.reduction, options, watch, views=False)
         result = decompose(_with_gaps(stack), observe=watch, **options)
         result = _in_units(result, stack)
         run = fill(draft, result, stack, source, {"seconds": _since(began), **(config or {})})
@@ -172,10 +182,22 @@ def _check_schedule(default: str, options: Mapping[str, Any]) -> None:
     schedule_for(options.get("method", default), **chosen)
 
 
-def _read(source: Source, reduction: int, options: Mapping[str, Any], watch: Watch) -> Stack:
+def _check_start(source: Source, options: Mapping[str, Any]) -> str:
+    """Resolve the route to the start, and refuse a picture that is not there, before reading."""
+    frame_of = options.get("frame_of")
+    route = resolved_route(
+        options.get("method", "meadmm"), options.get("start"), options.get("coarse"), frame_of
+    )
+    index_of(frame_of, source.names)
+    return route
+
+
+def _read(
+    source: Source, reduction: int, options: Mapping[str, Any], watch: Watch, views: bool
+) -> Stack:
     """Read all pictures into memory, in the precision in which they are computed with."""
     watch.say("reading", len(source))
-    return source.stack(reduction, options.get("dtype", np.float64), watch.advance)
+    return source.stack(reduction, options.get("dtype", np.float64), watch.advance, views)
 
 
 def _crop(result: Alignment) -> tuple[Alignment, list[str]]:

@@ -8,9 +8,13 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
+from rankfold.align.matching import available
+from rankfold.align.methods import Method, get_method
 from rankfold.align.plan import BASE_BYTES, Plan, plan
+from rankfold.align.request import route_for
 from rankfold.io import Source
 from rankfold.runs.choice import Choice
+from rankfold.stack.views import VIEW_SIDE
 
 # Share of the memory of a run in double precision that one in single precision takes, because some
 # of its work is in the same precision either way. Peaks measured on 60 pictures in a frame of
@@ -27,6 +31,9 @@ def plan_run(
     family: str = "translation",
     *,
     moves: bool = True,
+    start: str | None = None,
+    coarse: str | bool | None = None,
+    frame_of: int | str | None = None,
     dtype: npt.DTypeLike = np.float64,
 ) -> Plan:
     """Estimate memory and time of a run before anything is read.
@@ -39,6 +46,8 @@ def plan_run(
         Rows of METHODS and FAMILIES.
     moves : bool
         False for a decomposition, which estimates no transforms.
+    start, coarse, frame_of
+        As in :func:`rankfold.align`: matching needs small copies of the pictures.
     dtype : float64 or float32
 
     Returns
@@ -53,9 +62,37 @@ def plan_run(
     if np.dtype(dtype) == np.float32:
         arrays *= SINGLE_PRECISION
     memory = BASE_BYTES + arrays + _beyond_the_frame(source, choice) * itemsize
+    if moves and keeps_views(resolved_route(method, start, coarse, frame_of)):
+        memory += _bytes_of_views(source, choice)
     cores = min(os.cpu_count() or 1, 2)
     seconds = on_one_core.seconds / (1 + SECOND_CORE * (cores - 1))
     return replace(on_one_core, memory=memory, seconds=seconds)
+
+
+def resolved_route(
+    method: str | Method,
+    start: str | None = None,
+    coarse: str | bool | None = None,
+    frame_of: int | str | None = None,
+) -> str:
+    """Say which route to the start a run takes: a row of ROUTES, or "auto".
+
+    Parameters
+    ----------
+    method : str or Method
+    start, coarse, frame_of
+        As in :func:`rankfold.align`.
+
+    Returns
+    -------
+    str
+    """
+    return route_for(get_method(method), start, coarse, frame_of)
+
+
+def keeps_views(route: str) -> bool:
+    """Say whether small copies of the pictures are kept, in which keypoints may be looked for."""
+    return route == "match" or (route == "auto" and available())
 
 
 def machine_memory() -> int | None:
@@ -79,3 +116,15 @@ def _beyond_the_frame(source: Source, choice: Choice) -> float:
     in_pictures = sum(np.prod(shape, dtype=float) for shape in source.shapes)
     in_frames = len(source) * float(np.prod(choice.frame.shape)) * source.channels
     return max(float(in_pictures) / choice.reduction**2 - in_frames, 0.0)
+
+
+def _bytes_of_views(source: Source, choice: Choice) -> float:
+    """Count the bytes of the small copies that are kept of pictures which are read coarser."""
+    if choice.reduction == 1:
+        # They are made from the pictures themselves when they are needed.
+        return 0.0
+    total = 0.0
+    for height, width in (shape[:2] for shape in source.shapes):
+        factor = -(-max(height, width) // VIEW_SIDE)
+        total += (height // factor) * (width // factor)
+    return total

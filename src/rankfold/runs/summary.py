@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from rankfold.runs.starts import Start, start_sentence
 from rankfold.status import Status
 
 REPORT = "report.html"
@@ -69,8 +70,20 @@ class AlignmentSummary(Summary):
     ----------
     stop_rule : str
         What ended the last stage.
-    failed, rescued : tuple of str
-        Pictures that did not find their place, and those that were given a new one on the way.
+    verdict : str
+        On the batch: "good", "partial", "only roughly" or "failed".
+    outcome : str
+        How the pictures were placed, in a sentence that names those to look at.
+    failed, doubtful : tuple of str
+        Pictures that did not find their place, and those that should be looked at.
+    rescued : tuple of str
+        Pictures that were given a new place on the way.
+    lost : dict
+        For every picture by its name the probability that it is lost.
+    starts : tuple of Start
+        The starts that were tried.
+    advice : str
+        What may help; empty where nothing is amiss.
     frame : (height, width)
         Of the result, after cropping.
     left_out : tuple of str
@@ -78,26 +91,59 @@ class AlignmentSummary(Summary):
     """
 
     stop_rule: str
+    verdict: str
+    outcome: str
     failed: tuple[str, ...]
+    doubtful: tuple[str, ...]
     rescued: tuple[str, ...]
+    lost: dict[str, float]
+    starts: tuple[Start, ...]
+    advice: str
     frame: tuple[int, int]
     left_out: tuple[str, ...]
 
     @property
+    def start(self) -> str:
+        """Say which start was kept and what else was tried; empty where none was looked for."""
+        return start_sentence(self.starts)
+
+    @property
     def sentence(self) -> str:
-        """Say how many pictures found their place, and name those that did not."""
-        found = self.images - len(self.failed)
-        places = f"{found} of {self.images} pictures found their place, rank {self.rank}"
-        lost = f"\nfailed: {', '.join(self.failed)}" if self.failed else ""
-        return f"{places}; {self.status.value} ({self.stop_rule}).{lost}"
+        """Say how the pictures were placed, how it ended, where it began, and what may help."""
+        lines = [f"{self.outcome} Rank {self.rank}; {self.status.value} ({self.stop_rule})."]
+        if self.start:
+            lines.append(self.start)
+        if self.advice:
+            lines.append(advice_sentence(self.advice))
+        return "\n".join(lines)
 
     def as_dict(self) -> dict[str, Any]:
         """Give plain values that JSON knows."""
         return {
             **super().as_dict(),
             "stop_rule": self.stop_rule,
+            "verdict": self.verdict,
+            "outcome": self.outcome,
             "failed": list(self.failed),
+            "doubtful": list(self.doubtful),
             "rescued": list(self.rescued),
+            "lost": dict(self.lost),
+            "routes": [start.as_dict() for start in self.starts],
+            "advice": self.advice,
             "frame": list(self.frame),
             "left_out": list(self.left_out),
         }
+
+
+def advice_sentence(advice: str) -> str:
+    """Introduce advice, which is empty where nothing is amiss.
+
+    Parameters
+    ----------
+    advice : str
+
+    Returns
+    -------
+    str
+    """
+    return f"What may help: {advice}." if advice else ""

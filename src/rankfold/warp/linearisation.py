@@ -48,6 +48,11 @@ class Motion:
         parameters = np.tile(family.identity, (len(transforms), 1))
         return cls(family, transforms @ shift(origin), origin, parameters)
 
+    def reaching(self, transforms: Floats) -> Motion:
+        """Return the motion with the same bases whose transforms are the given ones (n, 3, 3)."""
+        matrices = np.linalg.inv(self.base) @ transforms @ shift(self.origin)
+        return self.with_parameters(self.family.parameters(matrices / matrices[:, 2:, 2:]))
+
     @cached_property
     def transforms(self) -> Floats:
         """The matrices T (n, 3, 3), last entry one."""

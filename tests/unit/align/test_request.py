@@ -1,11 +1,13 @@
 """Every input that must be refused, and what "auto" becomes."""
 
+import importlib
+
 import numpy as np
 import pytest
 
 import rankfold as rf
 from rankfold.admm import SCHEDULES
-from rankfold.align.request import coarse_for, start_transforms
+from rankfold.align.request import route_for, start_transforms
 from samples import request_of
 
 PICTURES = np.random.default_rng(0).random((4, 20, 20))
@@ -55,6 +57,19 @@ PICTURES = np.random.default_rng(0).random((4, 20, 20))
         (PICTURES, {"coarse": "maybe"}, "unknown coarse='maybe'"),
         (
             PICTURES,
+            {"start": "far"},
+            "unknown start='far'; choose one of auto, given, match, coarse, pyramid",
+        ),
+        (
+            PICTURES,
+            {"start": "match", "coarse": True},
+            "start='match' and coarse=True say the same thing twice",
+        ),
+        (PICTURES, {"start": "coarse", "frame_of": 1}, "frame_of=1 has no effect with start='coa"),
+        (PICTURES, {"start": "auto", "frame_of": 1}, "frame_of=1 has no effect with start='auto'"),
+        (PICTURES, {"coarse": False, "frame_of": 1}, "frame_of=1 has no effect with start='given'"),
+        (
+            PICTURES,
             {"projector": "regression", "n_neighbors": -1},
             "n_neighbors=-1 must be at least 1",
         ),
@@ -100,16 +115,16 @@ def test_nothing_is_computed_before_everything_is_checked():
 class TestAuto:
     def test_a_method_decides_what_it_means(self):
         rasl = request_of(PICTURES, method="rasl")
-        assert (rasl.features, rasl.rescue, rasl.coarse) == (None, False, False)
+        assert (rasl.features, rasl.rescue, rasl.route) == (None, False, "given")
         assert rasl.clone is rasl.last_clone is None
         assert rasl.inner.surrogate == "nuclear"
         meadmm = request_of(PICTURES, method="meadmm")
-        assert (meadmm.features, meadmm.rescue, meadmm.coarse) == ("contrast", True, "auto")
+        assert (meadmm.features, meadmm.rescue, meadmm.route) == ("contrast", True, "auto")
         assert meadmm.inner.surrogate == "reweighted"
 
     def test_the_caller_overrides_it(self):
         chosen = request_of(PICTURES, method="rasl", features="contrast", rescue=True, coarse=True)
-        assert (chosen.features, chosen.rescue, chosen.coarse) == ("contrast", True, True)
+        assert (chosen.features, chosen.rescue, chosen.route) == ("contrast", True, "coarse")
         bare = request_of(
             PICTURES,
             method="meadmm",
@@ -119,7 +134,7 @@ class TestAuto:
             projector=None,
             rank_surrogate="nuclear",
         )
-        assert (bare.features, bare.rescue, bare.coarse) == (None, False, False)
+        assert (bare.features, bare.rescue, bare.route) == (None, False, "given")
         assert bare.clone is None
 
     @pytest.mark.parametrize(
@@ -138,12 +153,58 @@ class TestAuto:
     def test_the_schedule_is_the_best_one_for_the_problem(self, options, schedule):
         assert request_of(PICTURES, **options).schedule is SCHEDULES[schedule]
 
-    def test_the_coarse_stage_is_tried_where_no_start_is_given(self):
-        meadmm = rf.METHODS["meadmm"]
-        assert coarse_for("auto", meadmm, "centred") == "auto"
-        assert coarse_for("auto", meadmm, np.tile(np.eye(3), (4, 1, 1))) is False
-        assert coarse_for("auto", rf.METHODS["rasl"], "centred") is False
-        assert coarse_for(True, rf.METHODS["rasl"], np.eye(3)) is True
+    @pytest.mark.parametrize(
+        ("start", "coarse", "route"),
+        [
+            ("auto", None, "auto"),
+            ("given", None, "given"),
+            ("coarse", None, "coarse"),
+            ("pyramid", None, "pyramid"),
+            (None, True, "coarse"),
+            (None, False, "given"),
+            (None, "auto", "auto"),
+        ],
+    )
+    def test_the_route_is_the_callers_under_its_new_or_its_earlier_name(self, start, coarse, route):
+        for method in rf.METHODS.values():
+            assert route_for(method, start, coarse) == route
+
+    def test_where_the_caller_says_nothing_the_route_is_the_methods(self):
+        routes = {name: route_for(row, None, None) for name, row in rf.METHODS.items()}
+        assert routes == {"rpca": "given", "rasl": "given", "meadmm": "auto"}
+
+    def test_matrices_to_start_from_do_not_switch_routes_off(self):
+        given = request_of(PICTURES, init=np.tile(np.eye(3), (4, 1, 1)))
+        assert given.route == "auto"
+
+    def test_matching_without_opencv_is_refused_before_pictures_are_looked_at(self, monkeypatch):
+        def missing():
+            raise rf.InputError("OpenCV is not installed")
+
+        request = importlib.import_module("rankfold.align.request")
+        monkeypatch.setattr(request, "load", missing)
+        with pytest.raises(rf.InputError, match="OpenCV is not installed"):
+            rf.align("no such folder", start="match")
+
+    @pytest.mark.parametrize("method", ["rasl", "meadmm"])
+    @pytest.mark.parametrize("start", [None, "match"])
+    @pytest.mark.parametrize("frame_of", [2, "image 2"])
+    def test_the_picture_whose_view_is_the_frame_asks_for_matching(self, method, start, frame_of):
+        pytest.importorskip("cv2")
+        request = request_of(PICTURES, method=method, start=start, frame_of=frame_of)
+        assert request.route == "match"
+        assert request.frame_of == 2
+        assert request.options["frame_of"] == "image 2"
+        assert request_of(PICTURES).options["frame_of"] is None
+
+    @pytest.mark.parametrize(
+        ("frame_of", "message"),
+        [("x", "no picture is called 'x'"), (4, "=4 is no picture; there are 4, from 0")],
+    )
+    def test_a_picture_that_is_not_there_is_refused(self, frame_of, message):
+        pytest.importorskip("cv2")
+        with pytest.raises(rf.InputError, match=message):
+            rf.align(PICTURES, frame_of=frame_of)
 
     def test_fewer_neighbours_while_aligning_than_at_the_end_unless_the_caller_says(self):
         usual = request_of(PICTURES)
@@ -159,6 +220,8 @@ def test_the_options_that_were_decided_are_plain_values():
     assert options["schedule"] == "balanced"
     assert options["dtype"] == "float32"
     assert options["gauge"] == 2
+    assert options["start"] == "given"
+    assert request_of(PICTURES).options["start"] == "auto"
     assert all(isinstance(value, str | bool | int | float | None) for value in options.values())
     assert "auto" not in request_of(PICTURES, method="rasl").options.values()
 
@@ -184,7 +247,11 @@ def test_starts_may_be_named_given_or_made_from_points():
     ("options", "message"),
     [
         ({"method": "rpca", "rescue": True}, "rescue=True has no effect with method 'rpca'"),
-        ({"method": "rpca", "coarse": True}, "coarse=True has no effect with method 'rpca'"),
+        ({"method": "rpca", "coarse": True}, "start='coarse' has no effect with method 'rpca'"),
+        (
+            {"method": "rpca", "start": "pyramid"},
+            "start='pyramid' has no effect with method 'rpca'",
+        ),
         ({"method": "rasl", "n_neighbors": 5}, "n_neighbors=5 has no effect without a projector"),
     ],
 )

@@ -13,7 +13,7 @@ from rankfold.metrics import alignment_error
 from samples import request_of
 
 PICTURES = np.random.default_rng(0).random((4, 20, 20))
-MOVING = ["coarse", "features", "rescue", "pixels"]
+MOVING = ["start", "features", "rescue", "pixels"]
 
 
 @pytest.fixture(scope="module")
@@ -28,7 +28,7 @@ def run(batch, **options):
 
 class TestTable:
     def test_the_stages_are_these_in_this_order(self):
-        assert list(STAGES) == [*MOVING, "decomposition", "scores"]
+        assert list(STAGES) == [*MOVING, "decomposition", "verdicts"]
         assert rf.STAGES is STAGES
 
     @pytest.mark.parametrize("name", STAGES)
@@ -59,28 +59,30 @@ class TestChoice:
             ({"method": "rpca"}, []),
             ({"method": "rasl"}, ["pixels"]),
             ({"method": "meadmm"}, MOVING),
-            ({"method": "meadmm", "init": np.tile(np.eye(3), (4, 1, 1))}, MOVING[1:]),
+            ({"method": "meadmm", "init": np.tile(np.eye(3), (4, 1, 1))}, MOVING),
+            ({"method": "meadmm", "start": "given"}, MOVING[1:]),
+            ({"method": "meadmm", "start": "pyramid"}, MOVING),
             ({"method": "meadmm", "coarse": False, "rescue": False}, ["features", "pixels"]),
-            ({"method": "meadmm", "features": None}, ["coarse", "rescue", "pixels"]),
+            ({"method": "meadmm", "features": None}, ["start", "rescue", "pixels"]),
             ({"method": "rasl", "features": "contrast"}, ["features", "pixels"]),
-            ({"method": "rasl", "coarse": True, "rescue": True}, ["coarse", "rescue", "pixels"]),
+            ({"method": "rasl", "coarse": True, "rescue": True}, ["start", "rescue", "pixels"]),
         ],
     )
     def test_a_request_says_which_stages_run(self, options, moving):
         names = [stage.name for stage in stages_of(request_of(PICTURES, **options))]
-        assert names == [*moving, "decomposition", "scores"]
+        assert names == [*moving, "decomposition", "verdicts"]
 
     @pytest.mark.parametrize("method", rf.METHODS)
-    def test_every_method_ends_with_a_decomposition_and_scores(self, method):
+    def test_every_method_ends_with_a_decomposition_and_verdicts(self, method):
         chosen = stages_of(request_of(PICTURES, method=method))
-        assert [stage.name for stage in chosen[-2:]] == ["decomposition", "scores"]
+        assert [stage.name for stage in chosen[-2:]] == ["decomposition", "verdicts"]
         assert any(stage.moves for stage in chosen) == rf.METHODS[method].moves
 
 
 def test_all_stages_of_meadmm_are_in_the_trace_and_beat_rasl(batch):
     full, error = run(batch)
     rasl, plain = run(batch, method="rasl")
-    assert list(full.trace.stages) == ["features", "rescue", "pixels"]
+    assert list(full.trace.stages) == MOVING
     assert list(rasl.trace.stages) == ["pixels"]
     assert {*full.trace.outer["stage"]} >= {"features", "pixels"}
     assert all(moved.shape == (24,) for moved in full.trace.stages.values())
@@ -136,11 +138,12 @@ class TestObservers:
 
     def test_a_stopped_search_goes_on_with_the_stages_that_do_not_move(self, heads):
         watcher = Watcher(stop_at="features")
-        words = {"frame": heads.frame, "init": heads.start}
+        words = {"frame": heads.frame, "init": heads.start, "start": "given"}
         result = rf.align(heads.images, **words, observe=watcher)
-        assert [name for name, _ in watcher.told] == ["features", "decomposition", "scores"]
+        assert [name for name, _ in watcher.told] == ["features", "decomposition", "verdicts"]
         assert result.status is rf.Status.STOPPED
-        assert np.isfinite(result.scores).all()
+        assert np.isfinite(result.lost).all()
+        assert np.isfinite(result.confirmed).all()
 
     def test_a_plain_function_sees_records_and_nothing_else(self, heads):
         seen = []

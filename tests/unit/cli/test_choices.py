@@ -28,12 +28,31 @@ def test_what_is_not_given_is_left_to_the_function():
         ({"gauge": "none"}, {"gauge": "none"}, {"gauge": "none"}),
         ({"gauge": "3"}, {"gauge": 3}, {"gauge": 3}),
         ({"neighbors": 5}, {"n_neighbors": 5}, {"n_neighbors": 5}),
+        ({"start": "match"}, {"start": "match"}, {"start": "match"}),
+        ({"coarse": False}, {"coarse": False}, {"coarse": False}),
     ],
 )
 def test_none_is_written_as_a_word(options, recorded, keyword):
     chosen = Aligning(**options)
     assert recorded.items() <= chosen.recorded().items()
     assert keyword.items() <= chosen.keywords().items()
+
+
+@pytest.mark.parametrize(
+    ("typed", "names", "meant"),
+    [
+        ("b.png", ["a.png", "b.png"], "b.png"),
+        ("1", ["a.png", "b.png"], 1),
+        # Frames of a video are named by numbers; the name goes before the place.
+        ("1", ["2", "1", "0"], "1"),
+        ("7", ["2", "1", "0"], 7),
+        ("no.png", ["a.png"], "no.png"),
+    ],
+)
+def test_the_picture_of_the_frame_is_a_name_or_else_a_number(typed, names, meant):
+    chosen = Aligning(frame_of=typed)
+    assert chosen.keywords(names)["frame_of"] == meant
+    assert chosen.recorded()["frame_of"] == typed
 
 
 def test_the_function_takes_all_of_it(heads):

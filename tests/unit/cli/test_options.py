@@ -122,8 +122,9 @@ class TestWriting:
         outcome = run("align", "views", "-o", "run", *QUICK, code=1)
         assert "run exists already" in outcome.stderr
         assert "--overwrite" in outcome.stderr
-        run("align", "views", "-o", "run", "--overwrite", *RESULT_ONLY, "-m", "rpca")
-        assert rf.load("run").method == "rpca"
+        words = ["-t", "translation", *RESULT_ONLY, *QUICK]
+        run("align", "views", "-o", "run", "--overwrite", *words)
+        assert rf.load("run").family == "translation"
         assert not [p for p in folder.iterdir() if p.name.startswith(".")]
 
     def test_an_unknown_format(self, folder):
@@ -151,5 +152,6 @@ def test_unknown_names_offer_the_nearest(folder):
         (("--channels", "both"), "unknown channels"),
         (("--rank-surrogate", "nuklear"), "did you mean nuclear"),
         (("--crop", "all"), "choose from common"),
+        (("--start", "piramid"), "did you mean pyramid"),
     ):
         assert hint in usage_error("align", "views", *words)

@@ -19,6 +19,7 @@ import rankfold as rf
 from commands import QUICK, RESULT_ONLY, finished_run, run, work_in
 from rankfold import storage
 from rankfold.io import open_pictures, write_picture, write_pictures
+from rankfold.runs import AlignmentSummary
 
 
 @pytest.fixture
@@ -94,13 +95,24 @@ class TestAlign:
         assert outcome.output == ""
         assert not (folder / "b" / "aligned").exists()
 
-    def test_some_failed_is_exit_code_three(self, folder):
-        # These are too few pictures, under too different lamps.
-        run("datasets", "heads", "-o", "heads", "--images", 6)
-        outcome = run("align", "heads", "-o", "run", *QUICK, code=3)
-        failed = np.array(rf.load("run").names)[rf.load("run").failed]
-        assert 0 < len(failed) < 6
-        assert f"failed: {', '.join(failed)}" in outcome.stdout
+    def test_the_start_that_is_asked_for_is_taken_said_and_recorded(self, folder):
+        words = ["--start", "pyramid", *RESULT_ONLY, *QUICK]
+        outcome = run("align", "views", "-o", "run", *words)
+        assert "Start: by contrast from coarse to fine, as was asked for." in outcome.stdout
+        assert rf.load("run").trace.routes["route"].tolist() == ["pyramid"]
+        config = tomllib.loads(Path("run/config.toml").read_text())
+        assert config["options"]["start"] == "pyramid"
+        assert "--start pyramid" in config["command"]
+
+    def test_a_picture_for_the_frame_that_is_not_there_is_refused_by_the_flag(self, folder):
+        pytest.importorskip("cv2")
+        words = ["--start", "match", "--frame-of"]
+        assert (
+            "no picture is called 'x.png'" in run("align", "views", *words, "x.png", code=1).stderr
+        )
+        assert "--frame-of 9 is no picture" in run("align", "views", *words, 9, code=1).stderr
+        outcome = run("align", "views", "--start", "given", "--frame-of", 1, code=1)
+        assert "--frame-of 1 has no effect with --start given" in outcome.stderr
 
     def test_large_pictures_are_read_coarser_and_transforms_fit_the_originals(self, folder):
         big = np.zeros((5, 600, 900))
@@ -169,6 +181,75 @@ class TestAlign:
 
     def test_a_frame_that_is_no_frame(self, folder):
         assert "at least 4x4" in run("align", "views", "--frame", "0x0", code=1).stderr
+
+
+class TestExitCodes:
+    def test_pictures_that_failed_are_named_and_the_code_is_three(self, folder):
+        # Robust PCA leaves the views where they lie, and one lies apart.
+        outcome = run("align", "views", "-o", "run", "-m", "rpca", *RESULT_ONLY, code=3)
+        result = rf.load("run")
+        failed = np.array(result.names)[result.failed]
+        assert 0 < len(failed) < 6
+        assert result.verdict == "partial"
+        assert f"failed: {', '.join(failed)}" in outcome.stdout
+
+    def test_a_batch_that_agrees_only_roughly_is_three(self, folder):
+        # These are too few heads, under too different lamps.
+        run("datasets", "heads", "-o", "heads", "--images", 6)
+        outcome = run("align", "heads", "-o", "run", *RESULT_ONLY, *QUICK, code=3)
+        assert "agree only roughly" in outcome.stdout
+        assert "found their place" not in outcome.stdout
+        assert "What may help: " in outcome.stdout
+        assert rf.load("run").verdict == "only roughly"
+
+    def test_a_batch_that_failed_is_one_and_its_folder_is_there(self, folder):
+        np.save("noise.npy", np.random.default_rng(0).random((8, 60, 60)))
+        outcome = run("align", "noise.npy", "-o", "run", "--json", *RESULT_ONLY, *QUICK, code=1)
+        value = json.loads(outcome.stdout)
+        assert value["verdict"] == rf.load("run").verdict == "failed"
+        assert value["advice"]
+        assert len(value["failed"]) + len(value["doubtful"]) == 8
+        assert set(value["lost"]) == set(rf.load("run").names)
+
+    @pytest.mark.parametrize(
+        ("changed", "code"),
+        [
+            ({}, 0),
+            ({"verdict": "partial", "doubtful": ("001.png",)}, 0),
+            ({"verdict": "partial", "failed": ("001.png",)}, 3),
+            ({"verdict": "only roughly"}, 3),
+            ({"verdict": "failed"}, 1),
+            ({"status": rf.Status.MAX_ITER}, 0),
+            # How the solver ended comes first: there may be nothing to judge.
+            ({"status": rf.Status.NON_FINITE}, 1),
+            ({"status": rf.Status.NON_FINITE, "verdict": "only roughly"}, 1),
+            ({"status": rf.Status.STOPPED, "verdict": "failed"}, 130),
+        ],
+    )
+    def test_the_code_is_that_of_the_verdict(self, folder, monkeypatch, changed, code):
+        summary = AlignmentSummary(
+            folder=Path("run"),
+            status=rf.Status.CONVERGED,
+            images=6,
+            rank=1,
+            objective=1.0,
+            seconds=1.0,
+            remarks=(),
+            stop_rule="stages done",
+            verdict="good",
+            outcome="6 of 6 pictures found their place.",
+            failed=(),
+            doubtful=(),
+            rescued=(),
+            lost={},
+            starts=(),
+            advice="",
+            frame=(68, 68),
+            left_out=(),
+        )
+        ended = replace(summary, **changed)
+        monkeypatch.setattr("rankfold.runs.run_align", lambda *_, **__: ended)
+        run("align", "views", "-o", "run", *QUICK, code=code)
 
 
 class TestDecompose:

@@ -2,6 +2,7 @@
 
 import json
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from rankfold.report import write_report, write_sheet
 from rankfold.report.data import report_data
 from rankfold.report.page import sheets
 from rankfold.report.pictures import signed_colours
+from rankfold.status import RouteRecord, Trace
 
 
 @pytest.fixture(scope="module")
@@ -27,7 +29,12 @@ def run(heads, aligned, tmp_path_factory):
 def test_the_data_are_those_of_the_result(run, aligned):
     data = report_data(run)
     assert [card.name for card in data.cards] == list(aligned.names)
-    np.testing.assert_allclose([card.score for card in data.cards], aligned.scores)
+    np.testing.assert_allclose([card.lost for card in data.cards], aligned.lost)
+    assert [card.verdict for card in data.cards] == aligned.verdicts.tolist()
+    assert data.sentences[0].startswith(aligned.outcome)
+    assert dict(data.facts)["verdict"] == aligned.verdict
+    assert dict(data.facts)["doubtful"] == str(aligned.doubtful.sum())
+    assert dict(data.facts)["failed"] == str(aligned.failed.sum())
     assert dict(data.facts)["rank"] == str(aligned.rank)
     assert dict(data.facts)["time"] == "3.3 min"
     assert dict(data.facts)["frame (height × width)"] == "45 × 42"
@@ -37,6 +44,46 @@ def test_the_data_are_those_of_the_result(run, aligned):
     corners = aligned.apply_points(aligned.frame.corners)[3]
     h, w = aligned.source_shapes[3]
     np.testing.assert_allclose(np.array(data.cards[3].outline) * [w, h] - 0.5, corners)
+
+
+@pytest.mark.parametrize(
+    ("verdict", "status", "tone"),
+    [
+        ("good", rf.Status.CONVERGED, "good"),
+        ("good", rf.Status.MAX_ITER, "warning"),
+        ("partial", rf.Status.CONVERGED, "warning"),
+        ("only roughly", rf.Status.CONVERGED, "warning"),
+        ("failed", rf.Status.CONVERGED, "bad"),
+        ("failed", rf.Status.MAX_ITER, "bad"),
+        ("good", rf.Status.NON_FINITE, "bad"),
+    ],
+)
+def test_the_tone_is_that_of_the_verdict_or_of_the_end_where_that_is_worse(
+    run, aligned, verdict, status, tone
+):
+    result = replace(aligned, verdict=verdict, status=status)
+    assert report_data(replace(run, result=result)).tone == tone
+
+
+def test_starts_and_advice_are_said(run, aligned):
+    plain = report_data(run)
+    assert plain.starts == ()
+    assert len(plain.sentences) == 1
+    tried = [
+        RouteRecord("given", 4.0, 0.5, False, ""),
+        RouteRecord("match", 3.0, 0.9, True, ""),
+    ]
+    trace = replace(aligned.trace, routes=Trace.of((), routes=tried).routes)
+    result = replace(aligned, trace=trace, advice="look at them")
+    data = report_data(replace(run, result=result))
+    assert [start.route for start in data.starts] == ["given", "match"]
+    assert data.sentences[1].startswith("Start: by matching keypoints (90 %")
+    assert data.sentences[2] == "What may help: look at them."
+    page = write_report(replace(run, result=result)).read_text(encoding="utf-8")
+    assert "What may help: look at them." in page
+    assert "by matching keypoints" in page
+    # As it was, for the tests that read the file.
+    assert "What may help" not in write_report(run).read_text(encoding="utf-8")
 
 
 def test_one_file_that_loads_nothing(run):

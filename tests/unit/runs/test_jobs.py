@@ -1,5 +1,6 @@
 """Whole jobs from Python: a folder appears with everything in it, or not at all."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -89,6 +90,65 @@ class TestAlign:
         summary = runs.run_align("run", source, runs.choose(source), output=output, **QUICK)
         assert summary.remarks == ("No report: no ink",)
         assert len(rf.load("run").names) == 6
+
+    def test_it_says_how_the_pictures_were_placed(self, source):
+        words = {"output": NO_PICTURES, "start": "pyramid", **QUICK}
+        summary = runs.run_align("run", source, runs.choose(source), **words)
+        result = rf.load("run")
+        assert summary.verdict == result.verdict
+        assert summary.outcome == result.outcome
+        assert summary.advice == result.advice
+        assert summary.lost == dict(zip(result.names, result.lost.tolist(), strict=True))
+        assert [start.route for start in summary.starts] == ["pyramid"]
+
+    def test_pictures_that_are_not_placed_are_named(self, source, monkeypatch):
+        plain = rf.align
+
+        def judged(*args, **options):
+            result = plain(*args, **options)
+            words = np.array(["failed", "placed", "doubtful", "placed", "placed", "failed"])
+            return replace(result, verdicts=words, verdict="partial")
+
+        monkeypatch.setattr("rankfold.runs.jobs.align", judged)
+        words = {"output": NO_PICTURES, **QUICK}
+        summary = runs.run_align("run", source, runs.choose(source), **words)
+        assert summary.failed == ("000.png", "005.png")
+        assert summary.doubtful == ("002.png",)
+
+    @pytest.mark.parametrize(
+        ("options", "message"),
+        [
+            ({"frame_of": "x.png"}, "no picture is called 'x.png'"),
+            ({"start": "auto", "frame_of": 1}, "frame_of=1 has no effect"),
+            ({"start": "nowhere"}, "unknown start='nowhere'"),
+        ],
+    )
+    def test_a_start_that_cannot_be_is_refused_before_anything_is_read(
+        self, source, options, message
+    ):
+        pytest.importorskip("cv2")
+        watching = Watching()
+        with pytest.raises(rf.InputError, match=message):
+            runs.run_align("run", source, runs.choose(source), watch=watching, **options)
+        assert watching.said == []
+        assert not Path("run").exists()
+
+    @pytest.mark.parametrize(("start", "kept"), [("given", False), ("auto", True)])
+    def test_small_copies_are_kept_where_keypoints_may_be_looked_for(
+        self, source, monkeypatch, start, kept
+    ):
+        monkeypatch.setattr("rankfold.runs.planning.available", lambda: True)
+        seen = []
+
+        def looked_at(stack, **options):
+            seen.append(len(stack.views))
+            raise rf.InputError("seen enough")
+
+        monkeypatch.setattr("rankfold.runs.jobs.align", looked_at)
+        choice = runs.choose(source, reduction=2)
+        with pytest.raises(rf.InputError, match="seen enough"):
+            runs.run_align("run", source, choice, start=start)
+        assert seen == [6 if kept else 0]
 
     def test_no_common_area_is_a_remark(self, source, monkeypatch):
         def nothing(result):

@@ -9,7 +9,7 @@ import pytest
 import rankfold as rf
 from rankfold.align.plan import BASE_BYTES, plan
 from rankfold.io import Source
-from rankfold.runs import Choice, fits, machine_memory, plan_run
+from rankfold.runs import Choice, fits, machine_memory, plan_run, planning
 from rankfold.runs.planning import SINGLE_PRECISION
 
 
@@ -42,6 +42,68 @@ def test_large_pictures_around_a_small_frame_count():
     assert large.memory - small.memory == pytest.approx(8 * 20 * (2000 * 3000 - 50 * 60))
     coarser = plan_run(source_of(20, 2000, 3000), replace(choice, reduction=10), "rasl")
     assert coarser.memory < small.memory + 8 * 20 * 200 * 300
+
+
+class TestStart:
+    """Matching needs small copies of pictures that are read coarser, a byte a pixel."""
+
+    SOURCE = source_of(20, 2000, 3000)
+    CHOICE = Choice(rf.Frame(200, 300), 10, "centred")
+    # The long side becomes 1000 px.
+    VIEWS = 20 * 666 * 1000
+
+    def memory(self, monkeypatch, opencv, choice=CHOICE, **options):
+        monkeypatch.setattr(planning, "available", lambda: opencv)
+        return plan_run(self.SOURCE, choice, **{"method": "meadmm", **options}).memory
+
+    def test_copies_are_kept_where_keypoints_may_be_looked_for(self, monkeypatch):
+        without = self.memory(monkeypatch, True, start="given")
+        assert self.memory(monkeypatch, True) - without == pytest.approx(self.VIEWS)
+        assert self.memory(monkeypatch, True, start="auto") - without == pytest.approx(self.VIEWS)
+        assert self.memory(monkeypatch, True, start="coarse") == without
+        assert self.memory(monkeypatch, True, coarse=True) == without
+        assert self.memory(monkeypatch, True, coarse=False) == without
+
+    def test_without_opencv_nothing_is_kept(self, monkeypatch):
+        without = self.memory(monkeypatch, False, start="given")
+        assert self.memory(monkeypatch, False) == without
+
+    def test_nor_for_a_method_that_looks_for_no_start(self, monkeypatch):
+        rasl = self.memory(monkeypatch, True, method="rasl")
+        assert rasl == self.memory(monkeypatch, True, method="rasl", start="given")
+        asked = self.memory(monkeypatch, True, method="rasl", start="auto")
+        assert asked - rasl == pytest.approx(self.VIEWS)
+
+    def test_nor_for_a_decomposition(self, monkeypatch):
+        still = self.memory(monkeypatch, True, moves=False)
+        assert still == self.memory(monkeypatch, False, moves=False)
+
+    def test_pictures_that_are_read_whole_have_theirs_made_later(self, monkeypatch):
+        whole = replace(self.CHOICE, reduction=1)
+        with_copies = self.memory(monkeypatch, True, whole)
+        assert with_copies == self.memory(monkeypatch, True, whole, start="given")
+
+    @pytest.mark.parametrize(
+        ("route", "opencv", "kept"),
+        [
+            ("match", True, True),
+            ("match", False, True),
+            ("auto", True, True),
+            ("auto", False, False),
+            ("given", True, False),
+            ("coarse", True, False),
+            ("pyramid", True, False),
+        ],
+    )
+    def test_which_routes_look_at_them(self, monkeypatch, route, opencv, kept):
+        monkeypatch.setattr(planning, "available", lambda: opencv)
+        assert planning.keeps_views(route) == kept
+
+    def test_the_route_is_the_callers_or_the_methods(self):
+        assert planning.resolved_route("meadmm") == "auto"
+        assert planning.resolved_route("rasl") == "given"
+        assert planning.resolved_route(rf.METHODS["rasl"], start="pyramid") == "pyramid"
+        assert planning.resolved_route("meadmm", coarse=True) == "coarse"
 
 
 def test_a_decomposition_takes_less_time_than_an_alignment():

@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 from rankfold.runs import AlignmentSummary, Summary
+from rankfold.runs.starts import Start
 from rankfold.status import Status
 
 SHARED = {
@@ -17,18 +18,39 @@ SHARED = {
 }
 
 
+OF_ALIGNMENT = {
+    "stop_rule": "objective",
+    "verdict": "good",
+    "outcome": "16 of 16 pictures found their place.",
+    "failed": (),
+    "doubtful": (),
+    "rescued": ("c.png",),
+    "lost": {"a.png": 0.01, "b.png": 0.99},
+    "starts": (),
+    "advice": "",
+    "frame": (45, 42),
+    "left_out": (),
+}
+KEPT = Start("match", "by matching keypoints", 0.95, 3.5, True)
+
+
 def of_alignment(**changed):
-    further = {"stop_rule": "objective", "failed": (), "rescued": ("c.png",)}
-    return AlignmentSummary(**SHARED, **{**further, "frame": (45, 42), "left_out": ()} | changed)
+    return AlignmentSummary(**SHARED, **{**OF_ALIGNMENT, **changed})
 
 
-def test_the_sentence_names_those_that_failed():
-    good = of_alignment().sentence
-    assert good.startswith("16 of 16 pictures found their place, rank 3; converged")
-    assert "failed" not in good
-    bad = of_alignment(failed=("a.png", "b.png")).sentence
-    assert bad.startswith("14 of 16 pictures found their place")
-    assert bad.endswith("\nfailed: a.png, b.png")
+def test_the_sentence_is_the_outcome_and_how_it_ended():
+    assert of_alignment().sentence == (
+        "16 of 16 pictures found their place. Rank 3; converged: the stop rule was met (objective)."
+    )
+
+
+def test_the_start_and_the_advice_have_a_line_each_where_there_is_something_to_say():
+    lines = of_alignment(starts=(KEPT,), advice="look at them").sentence.splitlines()
+    assert len(lines) == 3
+    assert lines[1] == "Start: by matching keypoints (95 % of the pictures confirmed)."
+    assert lines[2] == "What may help: look at them."
+    assert of_alignment(starts=(KEPT,)).sentence.splitlines() == lines[:2]
+    assert of_alignment(advice="look at them").sentence.splitlines() == [lines[0], lines[2]]
 
 
 def test_of_a_decomposition():
@@ -36,11 +58,21 @@ def test_of_a_decomposition():
 
 
 def test_values_are_plain():
-    value = json.loads(json.dumps(of_alignment().as_dict()))
+    summary = of_alignment(
+        starts=(KEPT,), verdict="partial", failed=("b.png",), doubtful=("c.png",), advice="look"
+    )
+    value = json.loads(json.dumps(summary.as_dict(), allow_nan=False))
     assert value["run"] == "run"
     assert value["status"] == "CONVERGED"
     assert value["frame"] == [45, 42]
     assert value["rescued"] == ["c.png"]
+    assert value["verdict"] == "partial"
+    assert value["outcome"] == OF_ALIGNMENT["outcome"]
+    assert value["failed"] == ["b.png"]
+    assert value["doubtful"] == ["c.png"]
+    assert value["lost"] == {"a.png": 0.01, "b.png": 0.99}
+    assert value["routes"] == [KEPT.as_dict()]
+    assert value["advice"] == "look"
 
 
 def test_the_report_is_the_place_to_look_if_there_is_one(tmp_path):

@@ -1,0 +1,61 @@
+"""What to do where pictures did not find their place: advice that fits what was tried."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from rankfold.align.job import Job
+from rankfold.align.matching import Matches, available
+from rankfold.align.progress import Progress
+from rankfold.align.routes import are_large
+from rankfold.align.verdicts import Judgement
+from rankfold.families import map_points
+from rankfold.verdicts import BatchVerdict
+
+# Share of a picture that the frame covers at the start, from which on it shows all of it.
+WHOLE = 0.8
+
+INSTALL = (
+    "OpenCV is not installed, so keypoints were not matched, which is what photographs from "
+    "different places need: run `pip install rankfold[match]`"
+)
+NARROW = (
+    "the frame shows the whole pictures; if the thing is only a part of them, use a smaller frame "
+    "around it"
+)
+FEW = "too few pictures may show the same thing: look at them, and leave out those that do not"
+
+
+def advice(job: Job, progress: Progress, judgement: Judgement) -> str:
+    """Say in a sentence what may help; empty where nothing is amiss."""
+    if judgement.batch is BatchVerdict.GOOD or not job.request.method.moves:
+        return ""
+    sentences = []
+    matches = progress.matches
+    if matches is not None and tells_something(matches):
+        sentences.append(f"matching: {matches.sentence}")
+    if judgement.batch is not BatchVerdict.PARTIAL:
+        if job.request.route == "auto" and not available() and are_large(job):
+            sentences.append(INSTALL)
+        if shows_all(job):
+            sentences.append(NARROW)
+        if not sentences:
+            sentences.append(FEW)
+    return "; ".join(sentences)
+
+
+def tells_something(matches: Matches) -> bool:
+    """Whether matching linked most pictures, so that it matters which ones it left out."""
+    linked = sum(len(group) for group in matches.groups if len(group) > 1)
+    return not matches.reached.all() and 2 * linked >= len(matches.names)
+
+
+def shows_all(job: Job) -> bool:
+    """Whether the frame covers most of the pictures where they start."""
+    request = job.request
+    shares = []
+    for source, transform in zip(request.stack.sources, request.start, strict=True):
+        corners = map_points(transform, request.frame.corners)
+        sides = np.ptp(corners, axis=0) + 1  # across, down
+        shares.append((sides / source.shape[1::-1]).min())
+    return bool(np.median(shares) >= WHOLE)

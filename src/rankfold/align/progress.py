@@ -1,0 +1,99 @@
+"""What changes from stage to stage: where the pictures are, and what has happened."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from rankfold.admm import Settings, Solution
+from rankfold.align.job import Job
+from rankfold.align.loop import OuterLoop, iterate
+from rankfold.align.matching import Matches
+from rankfold.align.verdicts import Judgement
+from rankfold.families import Floats
+from rankfold.status import InnerRecord, OuterRecord, RouteRecord, Status
+from rankfold.warp.linearisation import Motion
+from rankfold.warp.sampling import Sampler
+
+Array = npt.NDArray[Any]
+Bools = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Pictures brought into the frame: unit-norm rows, their norms and their valid pixels."""
+
+    data: Array  # D, n x m
+    norms: Floats  # (n,)
+    valid: Bools  # n x m
+
+
+@dataclass(frozen=True)
+class Progress:
+    """What changes from stage to stage."""
+
+    motion: Motion
+    # Where the pictures start (n, 3, 3): as was asked for, or where matching found them.
+    origin: Floats
+    inner: tuple[InnerRecord, ...] = ()
+    outer: tuple[OuterRecord, ...] = ()
+    status: Status = Status.CONVERGED
+    stop_rule: str = "fixed transforms"
+    # Which starts were tried, in order.
+    attempts: tuple[RouteRecord, ...] = ()
+    # What matching found, where it was tried.
+    matches: Matches | None = None
+    # Where the stage of features leads from here, if that is known already.
+    ahead: Progress | None = None
+    # How far (n,) each stage moved each picture, px of the frame.
+    moved: dict[str, Floats] = field(default_factory=dict)
+    # (n,): which pictures the rescue gave a new place.
+    rescued: Bools | None = None
+    # Of the last linearised problem.
+    solution: Solution | None = None
+    # Of the decomposition at the final transforms.
+    rows: Rows | None = None
+    decomposition: Solution | None = None
+    judgement: Judgement | None = None
+
+    @classmethod
+    def at_start(cls, job: Job) -> Progress:
+        """Nothing has happened yet."""
+        request = job.request
+        motion = Motion.starting_at(request.start, request.family, request.frame.centre)
+        return cls(motion, request.start)
+
+    def transforms(self, job: Job) -> Floats:
+        """Where the pictures are (n, 3, 3): the start to the last bit where nothing moves them."""
+        return self.motion.transforms if job.request.method.moves else job.request.start
+
+    @property
+    def over(self) -> bool:
+        """Whether the search for transforms is to end here."""
+        return self.status in (Status.STOPPED, Status.NON_FINITE)
+
+
+def advance(
+    job: Job, progress: Progress, sampler: Sampler, settings: Settings, outer: OuterLoop
+) -> Progress:
+    """Run the outer loop from where things are, and append what happened."""
+    result = iterate(
+        sampler,
+        progress.motion,
+        job.inner_loop(sampler, settings),
+        replace(outer, first=len(progress.outer)),
+        job.executor,
+        job.observe,
+    )
+    return replace(
+        progress,
+        motion=result.motion,
+        inner=progress.inner + result.inner,
+        outer=progress.outer + result.outer,
+        status=result.status,
+        stop_rule=result.stop_rule,
+        solution=result.solution,
+    )
