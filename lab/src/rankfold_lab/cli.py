@@ -48,12 +48,15 @@ def evaluate(
         Path,
         typer.Option(
             envvar=VARIABLE,
-            help="Folder with extended_yale_b; for retest also with usps/usps.h5 and rasl/.",
+            help="Folder with extended_yale_b; for retest also with usps/usps.h5 and rasl/, for "
+            "places with lfw, oxford_affine, windows and windows_occluded.",
         ),
     ],
     protocol: Annotated[
         list[str] | None,
-        typer.Option(help="P1, P2, ... or retest; several may be given; all on faces by default."),
+        typer.Option(
+            help="P1, P2, ..., retest or places; several may be given; all on faces by default."
+        ),
     ] = None,
     subjects: Annotated[str, typer.Option(help="As 1-10 or 3,5,8.")] = "1-10",
     seeds: Annotated[
@@ -69,20 +72,23 @@ def evaluate(
     """Compare the methods on faces with known truth; a killed run goes on where it was.
 
     The protocol retest has no truth: it aligns digits and dummy heads from two random starts and
-    says how far the answers differ.
+    says how far the answers differ. The protocol places aligns everything with a truth in good and
+    poor ways, and says how many lost pictures the verdicts find.
 
     Example: rankfold-lab evaluate -o evaluation --protocol P1 --protocol P2 --jobs 2
     """
-    from rankfold_lab.evaluate import ablation, retest, tables
+    from rankfold_lab.evaluate import ablation, place_tables, places, retest, tables
     from rankfold_lab.evaluate.faces import PROTOCOLS
+    from rankfold_lab.evaluate.logs import read_log
+    from rankfold_lab.evaluate.scenes import SETS
 
     voice = Voice(json, quiet)
     names = protocol or list(PROTOCOLS)
-    known = [*PROTOCOLS, retest.NAME]
+    known = [*PROTOCOLS, retest.NAME, places.NAME]
     for name in names:
         if name not in known:
             raise InputError(f"unknown protocol {name!r}; choose from {', '.join(known)}")
-    on_faces = [name for name in names if name != retest.NAME]
+    on_faces = [name for name in names if name in PROTOCOLS]
     records: list[dict[str, Any]] = []
     pages = []
     if on_faces:
@@ -92,12 +98,20 @@ def evaluate(
         with _bar(voice, TextColumn("trials"), BarColumn(), TimeElapsedColumn()) as (bar, task):
             for done, total in ablation.run(data, log, todo, rows, jobs):
                 bar.update(task, completed=done, total=total)
-        records += ablation.read_log(log)
+        records += read_log(log)
         pages.append(_written(out / "tables.md", tables.page(records, on_faces)))
     if retest.NAME in names:
         measured = list(retest.run(data, seeds))
         records += measured
         pages.append(_written(out / "retest.md", retest.table(measured)))
+    if places.NAME in names:
+        log = out / "places.jsonl"
+        with _bar(voice, TextColumn("sets"), BarColumn(), TimeElapsedColumn()) as (bar, task):
+            for done, total in places.run(data, log, list(SETS), seeds, jobs):
+                bar.update(task, completed=done, total=total)
+        found = read_log(log)
+        records += found
+        pages.append(_written(out / "places.md", place_tables.page(found)))
     voice.result(records, "\n".join(pages))
 
 

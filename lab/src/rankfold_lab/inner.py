@@ -5,6 +5,7 @@ No other file of the lab imports the solver, the projectors or the warps of rank
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -12,10 +13,13 @@ import numpy as np
 import numpy.typing as npt
 
 from rankfold.admm import Clone, Problem, Settings, Solution, default_sparsity, solve, weights_of
+from rankfold.align import align
+from rankfold.align.job import Job
+from rankfold.align.request import resolve
 from rankfold.datasets import low_rank_plus_sparse
 from rankfold.families import Floats, get_family
 from rankfold.manifold import AnyProjector, Context, get_projector, project_rows
-from rankfold.scale import Executor
+from rankfold.scale import Executor, Serial
 from rankfold.stack import Bools, Frame, Stack
 from rankfold.status import Record
 from rankfold.warp.linearisation import Motion, linearise, warp_normalised
@@ -29,6 +33,7 @@ __all__ = [
     "default_projector",
     "get_projector",
     "iterate",
+    "job_at",
     "linearised",
     "moving_problem",
     "project_rows",
@@ -125,6 +130,15 @@ def iterate(
 def default_projector() -> AnyProjector:
     """Return the projector that ``method="meadmm"`` has by default."""
     return get_projector("regression")
+
+
+def job_at(images: Any, frame: Frame, family: str, transforms: Floats) -> Job:
+    """Return the job of a default alignment that starts at transforms (n, 3, 3) of pictures."""
+    usual = inspect.signature(align).parameters
+    wanted = inspect.signature(resolve).parameters
+    options = {name: usual[name].default for name in wanted if name in usual}
+    options |= {"images": images, "frame": frame, "family": family, "init": transforms}
+    return Job(resolve(**options), Serial())
 
 
 def warped(

@@ -5,12 +5,9 @@ A finished alignment is one line of JSON in the log, so a killed run goes on whe
 
 from __future__ import annotations
 
-import json
-import multiprocessing
 import time
 import warnings
 from collections.abc import Iterable, Iterator
-from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -23,8 +20,9 @@ from rankfold.errors import ConvergenceWarning, InputError
 from rankfold.metrics import alignment_error
 from rankfold.result import Alignment
 from rankfold_lab.evaluate.faces import PROTOCOLS, make_batch
+from rankfold_lab.evaluate.logs import read_log, run_logged
 
-BARE = {"features": None, "rescue": False, "coarse": False}
+BARE = {"features": None, "rescue": False, "start": "given"}
 
 # What is compared. A row with "at" only decomposes, at the transforms that another row found.
 ROWS: dict[str, dict[str, Any]] = {
@@ -74,22 +72,8 @@ def run(
     if unknown:
         raise InputError(f"unknown row {unknown[0]!r}; choose from {', '.join(ROWS)}")
     path = Path(log)
-    path.parent.mkdir(parents=True, exist_ok=True)
     work = _missing(todo, rows, read_log(path))
-    # Spawned, not forked: the parent may have threads.
-    context = multiprocessing.get_context("spawn")
-    with (
-        ProcessPoolExecutor(jobs, mp_context=context) as pool,
-        path.open("a", encoding="utf-8") as file,
-    ):
-        if path.stat().st_size and not path.read_bytes().endswith(b"\n"):
-            # A kill cut the last line short: begin a new one.
-            file.write("\n")
-        futures = [pool.submit(run_cell, str(root), cell, missing) for cell, missing in work]
-        for done, future in enumerate(as_completed(futures), 1):
-            file.writelines(json.dumps(record) + "\n" for record in future.result())
-            file.flush()
-            yield done, len(work)
+    return run_logged(path, run_cell, [(str(root), cell, missing) for cell, missing in work], jobs)
 
 
 def _missing(
@@ -106,18 +90,6 @@ def _missing(
     return work
 
 
-def read_log(path: str | Path) -> list[dict[str, Any]]:
-    """The finished cells; a last line that a kill cut short is passed over."""
-    records = []
-    if Path(path).exists():
-        for line in Path(path).read_text(encoding="utf-8").splitlines():
-            try:
-                records.append(json.loads(line))
-            except json.JSONDecodeError:
-                continue
-    return records
-
-
 def run_cell(root: str, cell: Cell, rows: list[str]) -> list[dict[str, Any]]:
     """Run some rows of one trial; those at whose transforms they decompose are run as well."""
     protocol = PROTOCOLS[cell.protocol]
@@ -128,8 +100,8 @@ def run_cell(root: str, cell: Cell, rows: list[str]) -> list[dict[str, Any]]:
     for row in [*needed, *rows]:
         options = dict(ROWS[row])
         at = options.pop("at", None)
-        if protocol.coarse and _has_features(options):
-            options["coarse"] = True
+        if protocol.coarse and options["method"] == "rasl" and "features" in options:
+            options["start"] = "coarse"
         start = transforms[at] if at else batch.start
         began = time.perf_counter()
         with warnings.catch_warnings():
@@ -141,12 +113,6 @@ def run_cell(root: str, cell: Cell, rows: list[str]) -> list[dict[str, Any]]:
         record["seconds"] = time.perf_counter() - began
         records.append(record)
     return [record for record in records if record["row"] in rows]
-
-
-def _has_features(options: dict[str, Any]) -> bool:
-    """Whether these options of ``align`` include the stage of features, asked for or by default."""
-    default = "contrast" if options["method"] == "meadmm" else None
-    return bool(options.get("features", default))
 
 
 def measure(result: Alignment, batch: Batch) -> dict[str, float]:

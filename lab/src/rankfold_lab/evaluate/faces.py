@@ -41,7 +41,8 @@ class Protocol:
     translation : float
         Largest shift along each axis, frame px; shifts are uniform.
     coarse : bool
-        Whether the start is so far off that the coarse stage is needed.
+        Whether the start is so far off that RASL on features begins with blurred pictures. MeADMM
+        finds that out by itself.
     """
 
     name: str

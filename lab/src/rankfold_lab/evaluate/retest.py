@@ -25,10 +25,10 @@ TRANSLATION = 2.0
 # What is compared: options of rankfold.align.
 ROWS: dict[str, dict[str, Any]] = {
     "RASL": {"method": "rasl"},
-    "RASL + coarse": {"method": "rasl", "coarse": True},
+    "RASL + coarse": {"method": "rasl", "start": "coarse"},
     "MeADMM (coarse, no features)": {
         "method": "meadmm",
-        "coarse": True,
+        "start": "coarse",
         "features": None,
         "rescue": False,
     },

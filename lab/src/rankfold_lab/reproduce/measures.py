@@ -70,7 +70,7 @@ def unmasked(cell: dict[str, Any], data: Path | None) -> Measured:
         person = standins.masked_person(cell["person"])
     else:
         person = read_ar(data, cell["person"])
-    options = METHODS[cell["method"]] | {"sparsity_weight": cell["sparsity"], "coarse": False}
+    options = METHODS[cell["method"]] | {"sparsity_weight": cell["sparsity"], "start": "given"}
     result = align(list(person.images), **options)
     values = {kind: distance_to_own(result, person, kind) for kind in REGIONS}
     rows = [[part[k] for k in SHOWN] for part in (result.aligned, result.low_rank)]

@@ -1,14 +1,11 @@
-"""What a method of the cases is, where points land, and how pictures are laid on a sheet."""
+"""What a method of the cases is, and how pictures are laid on a sheet."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-
-from rankfold.families import Floats, inverse, map_points
 
 Bytes = npt.NDArray[np.uint8]
 # The numbers of a cell, and a picture where the paper has one.
@@ -18,7 +15,7 @@ Measured = tuple[dict[str, Any], Bytes | None]
 # average and norm, without our stages.
 METHODS: dict[str, dict[str, Any]] = {
     "rasl": {"method": "rasl"},
-    "rasl_coarse": {"method": "rasl", "coarse": True},
+    "rasl_coarse": {"method": "rasl", "start": "coarse"},
     "meadmm": {"method": "meadmm"},
     "paper": {
         "method": "meadmm",
@@ -26,22 +23,11 @@ METHODS: dict[str, dict[str, Any]] = {
         "rank_surrogate": "nuclear",
         "features": None,
         "rescue": False,
-        "coarse": False,
+        "start": "given",
     },
 }
 # What MeADMM does otherwise on digits.
-STROKES: dict[str, Any] = {"coarse": True, "features": None, "rescue": False}
-
-
-def landed_points(transforms: Floats, places: Iterable[Floats]) -> Floats:
-    """Return where points of the pictures, (k, 2) each, lie in the frame: (n, k, 2)."""
-    pairs = zip(transforms, places, strict=True)
-    return np.stack([map_points(inverse(T), points) for T, points in pairs])
-
-
-def spread_of_points(landed: Floats) -> float:
-    """Return the mean distance of points (n, k, 2) from their median over the pictures."""
-    return float(np.linalg.norm(landed - np.median(landed, axis=0), axis=2).mean())
+STROKES: dict[str, Any] = {"start": "coarse", "features": None, "rescue": False}
 
 
 def sheet(rows: list[list[Any]], zoom: int, gap: int = 3) -> Bytes:

@@ -11,18 +11,23 @@ import numpy as np
 import numpy.typing as npt
 
 from rankfold.align import align
-from rankfold.families import Floats, inverse, map_points
+from rankfold.families import Floats, map_points
 from rankfold.stack import Frame, Stack
+from rankfold_lab.evaluate.scenes import (
+    PORTRAIT,
+    REDUCTION,
+    corner_errors,
+    landed_points,
+    spread_of_points,
+)
 from rankfold_lab.inner import moving_problem
 from rankfold_lab.readers import read_lfw, read_oxford
 from rankfold_lab.reproduce import standins
-from rankfold_lab.reproduce.methods import Measured, landed_points, sheet, spread_of_points
+from rankfold_lab.reproduce.methods import Measured, sheet
 from rankfold_lab.reproduce.windows import photographs_and_frame
 from rankfold_lab.timing import time_both
 
 PLANES = ("leuven", "graf")
-# The frame on portraits of 150 x 150: the face and little else.
-PORTRAIT = Frame(80, 64)
 
 
 def speed(cell: dict[str, Any], data: Path | None) -> Measured:
@@ -67,12 +72,13 @@ def _portraits(cell: dict[str, Any], data: Path | None) -> Measured:
         person = read_lfw(data, cell["set"])
         images = person.images
         places = person.landmarks
-        result = align(images, method=cell["method"], frame=PORTRAIT, coarse="auto")
+        result = align(images, method=cell["method"], frame=PORTRAIT)
     before = replace(result, transforms=result.start).apply(images)
     averages = [np.nanmean(part, axis=0) for part in (before, result.aligned, result.low_rank)]
     return {
         "before": spread_of_points(landed_points(result.start, places)),
         "after": spread_of_points(landed_points(result.transforms, places)),
+        "verdict": result.verdict,
         "failed": int(result.failed.sum()),
     }, sheet([averages], 2)
 
@@ -83,26 +89,18 @@ def _plane(cell: dict[str, Any], data: Path | None) -> dict[str, Any]:
         images, homographies = standins.plane(cell["set"])
     else:
         images, homographies = _grey_plane(data, cell["set"])
-    stack = Stack.of(images).reduced(4)
-    height, width = stack.sources[0].shape[:2]
-    frame = Frame(round(0.7 * height), round(0.7 * width))
-    result = align(stack, method=cell["method"], family="homography", frame=frame, coarse=True)
-    before = _corner_errors(result.start, homographies, frame)
-    after = _corner_errors(result.transforms, homographies, frame)
+    stack = Stack.of(images).reduced(REDUCTION)
+    frame = Frame(*stack.sources[0].shape[:2])
+    result = align(stack, method=cell["method"], family="homography", frame=frame)
+    before = corner_errors(result.start, homographies, images[0].shape)
+    after = corner_errors(result.transforms, homographies, images[0].shape)
     return {
         "before": float(before.mean()),
         "after": float(after.mean()),
         "best": float(after.min()),
+        "verdict": result.verdict,
         "failed": int(result.failed.sum()),
     }
-
-
-def _corner_errors(transforms: Floats, homographies: Floats, frame: Frame) -> Floats:
-    """Return how far the corners of views 2 to 6 are from where the homographies put them, (5,)."""
-    corners = map_points(transforms[0], frame.corners)  # in view 1
-    ours = map_points(transforms @ inverse(transforms[0]), corners)  # 6 x 4 x 2
-    off = np.linalg.norm(ours - map_points(homographies, corners), axis=2)
-    return np.asarray(off.mean(axis=1)[1:])
 
 
 def _grey_plane(data: Path, name: str) -> tuple[list[npt.NDArray[Any]], Floats]:

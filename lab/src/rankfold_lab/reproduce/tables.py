@@ -80,6 +80,11 @@ def _number(key: str, style: str = ".3f") -> Callable[[dict[str, Any]], str]:
     return lambda row: format(row[key], style) if key in row else ""
 
 
+def _text(key: str) -> Callable[[dict[str, Any]], str]:
+    """Return what prints a word of a cell; nothing where the cell has none."""
+    return lambda row: str(row.get(key, ""))
+
+
 TABLES: dict[str, Callable[[Rows], Table]] = {
     "table2": _eyes,
     "yale": _by_method(
@@ -104,7 +109,7 @@ TABLES: dict[str, Callable[[Rows], Table]] = {
             "error on changed pixels": _number("changed", ".4f"),
             "on all": _number("all", ".4f"),
             "hand-picked points, px": _number("points", ".2f"),
-            "worst score": _number("worst", ".2f"),
+            "most likely lost": _number("worst", ".0%"),
             "rank": _number("rank", "d"),
         },
         "kind",
@@ -113,6 +118,7 @@ TABLES: dict[str, Callable[[Rows], Table]] = {
         {
             "before, px": _number("before", ".2f"),
             "after": _number("after", ".2f"),
+            "verdict": _text("verdict"),
             "failed": _number("failed", "d"),
         },
         "set",

@@ -12,9 +12,10 @@ from rankfold.align import align
 from rankfold.metrics import recovery_error
 from rankfold.result import Alignment
 from rankfold.stack import Frame
+from rankfold_lab.evaluate.scenes import landed_points, spread_of_points
 from rankfold_lab.readers.windows import FRAME, Windows, read_windows
 from rankfold_lab.reproduce import standins
-from rankfold_lab.reproduce.methods import METHODS, Measured, landed_points, sheet, spread_of_points
+from rankfold_lab.reproduce.methods import METHODS, Measured, sheet
 
 Pictures = list[npt.NDArray[Any]]
 
@@ -38,7 +39,7 @@ def windows(cell: dict[str, Any], data: Path | None) -> Measured:
         "points": spread_of_points(landed_points(result.transforms, photographs.points.sources)),
         "rank": result.rank,
         "failed": int(result.failed.sum()),
-        "worst": float(result.scores.max()),
+        "worst": float(result.lost.max()),
     }
     if changed is not None:
         values |= _recovery(result, changed, truth)

@@ -1,0 +1,60 @@
+"""Logs of finished work, a line of JSON each, so that a killed run goes on where it was."""
+
+from __future__ import annotations
+
+import json
+import multiprocessing
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from pathlib import Path
+from typing import Any
+
+Record = dict[str, Any]
+
+
+def run_logged(
+    path: Path,
+    function: Callable[..., list[Record]],
+    work: Sequence[tuple[Any, ...]],
+    jobs: int = 1,
+) -> Iterator[tuple[int, int]]:
+    """Call a function for all work, and log what it returns; yields (done, of) after each call.
+
+    Parameters
+    ----------
+    path : Path
+        The log, which is appended to.
+    function : function
+        Returns records; it is called in other processes.
+    work : sequence of tuples
+        The arguments of each call.
+    jobs : int
+        How many calls run at a time.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    # Spawned, not forked: the parent may have threads.
+    context = multiprocessing.get_context("spawn")
+    with (
+        ProcessPoolExecutor(jobs, mp_context=context) as pool,
+        path.open("a", encoding="utf-8") as file,
+    ):
+        if path.stat().st_size and not path.read_bytes().endswith(b"\n"):
+            # A kill cut the last line short: begin a new one.
+            file.write("\n")
+        futures = [pool.submit(function, *arguments) for arguments in work]
+        for done, future in enumerate(as_completed(futures), 1):
+            file.writelines(json.dumps(record) + "\n" for record in future.result())
+            file.flush()
+            yield done, len(work)
+
+
+def read_log(path: str | Path) -> list[Record]:
+    """Return the records; a last line that a kill cut short is passed over."""
+    records = []
+    if Path(path).exists():
+        for line in Path(path).read_text(encoding="utf-8").splitlines():
+            try:
+                records.append(json.loads(line))
+            except json.JSONDecodeError:
+                continue
+    return records
