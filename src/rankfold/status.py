@@ -88,7 +88,8 @@ class RouteRecord:
 Record = InnerRecord | OuterRecord
 # An observer sees the record of every iteration and returns True to stop the run at once. One that
 # has a method ``begin_stage(name, stages)`` is also told when a stage of align begins, and which
-# stages there are.
+# stages there are. One that has a method ``count(what, done, total)`` is told how far matching is,
+# which has no iterations.
 Observer = Callable[[Record], bool | None]
 
 

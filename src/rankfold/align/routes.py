@@ -82,6 +82,7 @@ def matched_keypoints(job: Job, progress: Progress) -> Progress:
         request.settings.matching,
         request.frame_of,
         stack.names,
+        getattr(job.observe, "count", None),
     )
     # Matches are in px of the originals, the start is not where pictures were read coarser.
     frame_to_reference = stack.to_original(request.start[found.reference])

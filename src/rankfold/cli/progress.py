@@ -136,6 +136,15 @@ class Watcher:
         self._speak(f"stage {number} of {len(stages)}, {name}: {STAGES[name].sentence}")
         self._draw(0)
 
+    def count(self, what: str, done: int, total: int) -> None:
+        """Observe work inside a stage that has no iterations: matching."""
+        if time.monotonic() - self._drawn < EVERY:
+            return
+        self.progress.update(
+            self.task, description=f"{self._stage} · matching, {what} {done} of {total}"
+        )
+        self._drawn = time.monotonic()
+
     def _speak(self, text: str) -> None:
         """A line of its own, where nothing can be drawn over."""
         if self._speaking:

@@ -48,6 +48,13 @@ class TestGood:
         assert all(link.one < link.two and len(link) > 8 for link in found.links)
         assert "reference image" in repr(found)
 
+    def test_it_tells_how_far_it_is(self, cv2):
+        told = []
+        pictures, _ = views()
+        match(pictures, watch=lambda *words: told.append(words))
+        assert told[:5] == [("keypoints", done, 5) for done in range(1, 6)]
+        assert told[5:] == [("pairs", done, 10) for done in range(1, 11)]
+
     def test_the_reference_can_be_chosen(self, cv2):
         pictures, truth = views()
         stack = Stack.of(pictures, names=list("abcde"))

@@ -103,3 +103,12 @@ def test_pictures_that_stand_apart_are_counted():
     residual = np.array([1.0, 1.1, 0.9, 1.05, 0.95, 9.0])
     assert standing_apart(residual) == 1
     assert standing_apart(np.ones(5)) == 0
+
+
+def test_matching_is_counted_on_the_line(monkeypatch):
+    monkeypatch.setattr(progress, "EVERY", 0.0)
+    watch = Watcher(silent=True)
+    watch.begin_stage("start", ("start", *MOVING))
+    line = Recorder(watch)
+    watch.count("pairs", 3, 10)
+    assert line.updates == [{"description": "start · matching, pairs 3 of 10"}]

@@ -32,6 +32,7 @@ ROWS: dict[str, dict[str, Any]] = {
         "features": None,
         "rescue": False,
     },
+    "MeADMM as it comes": {"method": "meadmm"},
 }
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
@@ -22,6 +22,10 @@ from rankfold.stack.views import View
 if TYPE_CHECKING:
     from rankfold.align.request import Images, Masks
 
+# Is told what is done ("keypoints", "pairs"), how many of it, and of how many.
+Watch = Callable[[str, int, int], object]
+Item = TypeVar("Item")
+
 
 def match(
     images: Images,
@@ -30,6 +34,7 @@ def match(
     reference: int | str | None = None,
     masks: Masks = None,
     settings: AlignSettings | None = None,
+    watch: Watch | None = None,
 ) -> Matches:
     """Find where pictures lie relative to each other, by the keypoints that they share.
 
@@ -46,6 +51,8 @@ def match(
         True where a pixel may be used.
     settings : AlignSettings, optional
         The numbers in its group ``matching`` are used.
+    watch : function (text, int, int), optional
+        Is told what is done, how many of it are done, and of how many.
 
     Returns
     -------
@@ -64,7 +71,7 @@ def match(
     stack = as_stack(images, masks, np.float32)
     chosen = index_of(reference, stack.names)
     views = stack.views_to_match(numbers.side)
-    return match_views(views, kind, numbers, chosen, stack.names)
+    return match_views(views, kind, numbers, chosen, stack.names, watch)
 
 
 def index_of(reference: int | str | None, names: Sequence[str]) -> int | None:
@@ -88,6 +95,7 @@ def match_views(
     numbers: MatchSettings,
     reference: int | None = None,
     names: Sequence[str] | None = None,
+    watch: Watch | None = None,
 ) -> Matches:
     """Match small grey copies of the pictures; :func:`match` makes them.
 
@@ -100,6 +108,8 @@ def match_views(
         The picture that transforms start from; by default, the one that most others see.
     names : sequence of str, optional
         What the pictures are called; by default ``image 0`` and so on.
+    watch : function (text, int, int), optional
+        Is told what is done, how many of it are done, and of how many.
 
     Returns
     -------
@@ -109,9 +119,9 @@ def match_views(
     n = len(views)
     labels = tuple(names) if names is not None else tuple(f"image {k}" for k in range(n))
     most = numbers.max_keypoints if n <= numbers.all_pairs else numbers.max_keypoints_of_many
-    keypoints = [detect(view, numbers, most) for view in views]
+    keypoints = [detect(view, numbers, most) for view in counted(views, "keypoints", watch)]
     sizes = Sizes.of(keypoints)
-    pairs = find_pairs(keypoints, family, numbers)
+    pairs = find_pairs(keypoints, family, numbers, watch)
     pairs = without_contradictions(pairs, sizes, numbers.cycle)
     placed = place(family, pairs, sizes, reference, numbers)
     return Matches(
@@ -128,11 +138,22 @@ def match_views(
 
 
 def find_pairs(
-    keypoints: Sequence[Keypoints], family: Family, numbers: MatchSettings
+    keypoints: Sequence[Keypoints],
+    family: Family,
+    numbers: MatchSettings,
+    watch: Watch | None = None,
 ) -> list[Pair]:
     """Compare the pictures that are worth it, and keep the pairs to be believed."""
     found = (
         compare((i, j), keypoints[i], keypoints[j], family, numbers)
-        for i, j in candidates(keypoints, numbers)
+        for i, j in counted(candidates(keypoints, numbers), "pairs", watch)
     )
     return [pair for pair in found if pair is not None]
+
+
+def counted(items: Sequence[Item], what: str, watch: Watch | None) -> Iterator[Item]:
+    """Give the items one after the other, and tell after each how many are done."""
+    for done, item in enumerate(items, start=1):
+        yield item
+        if watch is not None:
+            watch(what, done, len(items))
