@@ -303,11 +303,13 @@ class RASL(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  #
         """Where new pictures begin."""
         if init is not None:
             return init
-        if isinstance(self.init, str):
+        fitted = self.alignment_
+        matched = fitted.base is not None and not np.array_equal(fitted.base, fitted.start)
+        if isinstance(self.init, str) and not matched:
             return self.init
         raise InputError(
-            "the fitted pictures started at transforms or points of their own; say where the new "
-            "ones start, as in transform(X, init=...)"
+            "the fitted pictures started at transforms or points of their own, or where matching "
+            "found them; say where the new ones start, as in transform(X, init=...)"
         )
 
     def inverse_transform(self, coefficients: npt.ArrayLike) -> Array:

@@ -1,6 +1,7 @@
 """The scikit-learn face: parameters, fitting, explaining new samples, names of features."""
 
 import inspect
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import rankfold as rf
 from rankfold.datasets import low_rank_plus_sparse, rendered_heads
+from rankfold.families import shift
 from rankfold.metrics import alignment_error
 
 
@@ -205,3 +207,13 @@ def test_new_pictures_are_seen_at_the_resolution_of_the_fitted_ones():
     np.testing.assert_allclose(again.scores, same.scores)
     with pytest.raises(rf.InputError, match="not both grey or both in colour"):
         fitted.explain([np.dstack([image] * 3) for image in large])
+
+
+def test_where_matching_found_the_start_new_pictures_need_one(monkeypatch):
+    """Their middle is not where the fitted ones began."""
+    heads = rendered_heads(6, seed=0)
+    model = rf.RASL(frame=(45, 42)).fit(heads.images)
+    moved = replace(model.alignment_, base=model.alignment_.start @ shift(np.array([3.0, 0.0])))
+    monkeypatch.setattr(model, "alignment_", moved)
+    with pytest.raises(rf.InputError, match="or where matching found them; say where the new ones"):
+        model.transform(heads.images)

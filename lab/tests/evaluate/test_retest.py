@@ -35,6 +35,6 @@ def test_the_table_has_a_line_for_every_set():
     record = {"mean": 0.25, "above_1": 0.05, "max": 2.5}
     records = [{"set": name, "row": row, **record} for name in "ab" for row in retest.ROWS]
     lines = retest.table(records).splitlines()
-    assert lines[0] == "| set | RASL | RASL + coarse | MeADMM (coarse, no features) |"
-    assert lines[1] == "|---|---|---|---|"
-    assert lines[3] == "| b |" + " 0.250 (5% > 1 px, max 2.5) |" * 3
+    assert lines[0].startswith("| set | RASL | RASL + coarse | MeADMM (coarse, no features) |")
+    assert lines[1] == "|---|" + "---|" * len(retest.ROWS)
+    assert lines[3] == "| b |" + " 0.250 (5% > 1 px, max 2.5) |" * len(retest.ROWS)

@@ -7,10 +7,10 @@ import numpy as np
 from rankfold.align.job import Job
 from rankfold.align.matching import Matches, available
 from rankfold.align.progress import Progress
-from rankfold.align.routes import are_large
+from rankfold.align.routes import are_large, in_view, where_matched
 from rankfold.align.verdicts import Judgement
 from rankfold.families import map_points
-from rankfold.verdicts import BatchVerdict
+from rankfold.verdicts import BatchVerdict, listed
 
 # Share of a picture that the frame covers at the start, from which on it shows all of it.
 WHOLE = 0.8
@@ -23,6 +23,10 @@ NARROW = (
     "the frame shows the whole pictures; if the thing is only a part of them, use a smaller frame "
     "around it"
 )
+OTHER_VIEW = (
+    "by the matches: take a picture between them for the frame (`frame_of`), a wider frame, or "
+    "fewer pictures"
+)
 FEW = "too few pictures may show the same thing: look at them, and leave out those that do not"
 
 
@@ -32,8 +36,11 @@ def advice(job: Job, progress: Progress, judgement: Judgement) -> str:
         return ""
     sentences = []
     matches = progress.matches
-    if matches is not None and tells_something(matches):
+    if matches is not None and (tells_something(matches) or job.request.route == "match"):
         sentences.append(f"matching: {matches.sentence}")
+    hidden = out_of_view(job, matches)
+    if hidden:
+        sentences.append(f"the frame does not see {listed(hidden)}, {OTHER_VIEW}")
     if judgement.batch is not BatchVerdict.PARTIAL:
         if job.request.route == "auto" and not available() and are_large(job):
             sentences.append(INSTALL)
@@ -42,6 +49,14 @@ def advice(job: Job, progress: Progress, judgement: Judgement) -> str:
         if not sentences:
             sentences.append(FEW)
     return "; ".join(sentences)
+
+
+def out_of_view(job: Job, matches: Matches | None) -> list[str]:
+    """Name the pictures that matching found outside the frame."""
+    if matches is None:
+        return []
+    outside = matches.reached & ~in_view(job, where_matched(job, matches))
+    return [name for name, out in zip(matches.names, outside, strict=True) if out]
 
 
 def tells_something(matches: Matches) -> bool:

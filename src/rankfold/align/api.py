@@ -181,6 +181,7 @@ def align(
 def complete(job: Job, strict: bool = False) -> Alignment:
     """Run all stages of a job; warn once, or raise if ``strict``, where it did not converge."""
     job.check_cover()
+    job.check_guide()
     result = assemble(*run_stages(job), job.request.start)
     announce(result.status, "align", strict, stacklevel=4)
     return result

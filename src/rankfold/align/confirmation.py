@@ -13,7 +13,7 @@ share, and a few that share another place are not explained by it.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -63,10 +63,6 @@ class FeatureRows:
     def __len__(self) -> int:
         """Count the pictures."""
         return len(self.values)
-
-    def only(self, indices: Ints) -> FeatureRows:
-        """Return some of the pictures."""
-        return replace(self, values=self.values[indices], valid=self.valid[indices])
 
     @cached_property
     def gram(self) -> Floats:

@@ -44,10 +44,7 @@ class Job:
         stack = self.request.stack
         if self.request.joint or not stack.is_colour:
             return stack
-        # Colours that differ may have one luminance: what is constant in grey cannot be aligned.
-        grey = stack.luminance()
-        grey.check_alignable()
-        return grey
+        return stack.luminance()
 
     @property
     def guided_by_all(self) -> bool:
@@ -130,15 +127,20 @@ class Job:
     @cached_property
     def rehearsal(self) -> Job:
         """The same job on a smaller frame, on which starts are tried."""
-        return self.on_smaller_frame(self.request.settings.routes.side)
+        # Keypoints are looked for in views of the pictures as they are.
+        views = self.request.route == "auto" and available()
+        return self.on_smaller_frame(self.request.settings.routes.side, views)
 
     @cached_property
     def overview(self) -> Job:
         """The same job on a smaller frame, on which it is asked whether pictures agree."""
         return self.on_smaller_frame(self.request.settings.verdicts.side)
 
-    def on_smaller_frame(self, side: int) -> Job:
-        """The same job with at most ``side`` px on the short side of its frame; itself if so."""
+    def on_smaller_frame(self, side: int, views: bool = False) -> Job:
+        """The same job with at most ``side`` px on the short side of its frame; itself if so.
+
+        ``views`` says whether pictures that are made coarser keep their views.
+        """
         request = self.request
         factor = min(request.frame.shape) / side
         if factor <= 1:
@@ -146,7 +148,7 @@ class Job:
         small = Frame(*(round(size / factor) for size in request.frame.shape))
         start = request.start @ self._from_frame(small)
         # Pixels that are finer than the smaller frame can show would only take time.
-        stack = request.stack.reduced(self._reduction_for(small, start), views=available())
+        stack = request.stack.reduced(self._reduction_for(small, start), views)
         start = stack.from_original(request.stack.to_original(start))
         return replace(self, request=replace(request, stack=stack, frame=small, start=start))
 
@@ -184,6 +186,11 @@ class Job:
         if start is self.request.start:
             return self
         return replace(self, request=replace(self.request, start=start))
+
+    def check_guide(self) -> None:
+        """Refuse pictures that are constant in grey: colours that differ may be equally bright."""
+        if self.request.method.moves and not self.guided_by_all:
+            self.guide.check_alignable()
 
     def check_cover(self) -> None:
         """Refuse a frame most of which no picture covers at the start."""

@@ -122,7 +122,8 @@ def resolve(
     joint = uses_all_channels(channels)
     check_outer(max_outer, outer_tol)
     route = route_for(chosen, start, coarse, frame_of)
-    check_stages(chosen, rescue=rescue, start=None if route == "given" else route)
+    wanted = None if route == "given" else route
+    check_stages(chosen, rescue=rescue, frame_of=named(frame_of), start=wanted)
     growth = schedule_for(chosen, projector, rank_surrogate, schedule)
     # Pictures come after what can be checked without them: reading them may take long.
     given_frame = None if frame is None else as_frame(frame)
@@ -261,6 +262,11 @@ def check_stages(method: Method, **wanted: object) -> None:
             )
 
 
+def named(picture: int | str | None) -> str | None:
+    """A picture that was asked for, as text, so that number 0 counts as well."""
+    return None if picture is None else str(picture)
+
+
 def check_neighbours(n_neighbors: int | None, projector: object) -> None:
     """Refuse a number of neighbours where nothing has neighbours."""
     if n_neighbors is None:
@@ -293,13 +299,13 @@ def route_for(
 
     if coarse is not None and start is not None:
         raise InputError(
-            f"start={start!r} and coarse={coarse!r} say the same thing twice; leave coarse out"
+            f"start={start!r} and coarse={coarse!r} are two words for one choice; leave coarse out"
         )
     if coarse is not None:
-        names = {True: "coarse", False: "given", "auto": "auto"}
-        if coarse not in names:
+        names = {"True": "coarse", "False": "given", "auto": "auto"}
+        if str(coarse) not in names:
             raise InputError(f"unknown coarse={coarse!r}; use True, False or 'auto'")
-        start = names[coarse]
+        start = names[str(coarse)]
     if start is None:
         start = method.route if frame_of is None else "match"
     if start not in ("auto", *ROUTES):

@@ -15,12 +15,17 @@ import numpy as np
 
 from rankfold.align.agreement import agreement, confirmation
 from rankfold.align.job import Job
-from rankfold.align.matching import available, match_views
+from rankfold.align.matching import Matches, available, match_views
 from rankfold.align.pixels import feature_stage
 from rankfold.align.progress import Progress, advance
 from rankfold.align.settings import AlignSettings
+from rankfold.errors import InputError
+from rankfold.families import Floats, map_points
+from rankfold.stack import Bools
 from rankfold.status import OuterRecord, RouteRecord, Status
 
+# Points of the frame, about, at which it is asked whether a picture is in view.
+GRID = 400
 # Parameters of a family from which on it describes photographs of a plane from several places.
 PROJECTIVE = 6
 
@@ -72,7 +77,8 @@ def feature_pyramid(job: Job, progress: Progress) -> Progress:
 def matched_keypoints(job: Job, progress: Progress) -> Progress:
     """Lay the frame over the picture that most others see, and follow the matches from there.
 
-    A picture that no link reaches stays where it was given.
+    A picture stays where it was given if no link reaches it, or if the frame sees next to nothing
+    of it where it was found.
     """
     request = job.request
     stack = request.stack
@@ -84,13 +90,37 @@ def matched_keypoints(job: Job, progress: Progress) -> Progress:
         stack.names,
         getattr(job.observe, "count", None),
     )
-    # Matches are in px of the originals, the start is not where pictures were read coarser.
-    frame_to_reference = stack.to_original(request.start[found.reference])
-    matrices = stack.from_original(found.transforms @ frame_to_reference)
-    start = np.where(found.reached[:, None, None], matrices, request.start)
+    matrices = where_matched(job, found)
+    followed = found.reached & in_view(job, matrices)
+    start = np.where(followed[:, None, None], matrices, request.start)
     start = start / start[:, 2:, 2:]
     moved = Progress.at_start(job.starting_at(start))
     return replace(progress, motion=moved.motion, origin=start, matches=found)
+
+
+def where_matched(job: Job, found: Matches) -> Floats:
+    """Transforms (n, 3, 3) of the job by the matches; NaN where a picture is not reached."""
+    stack = job.request.stack
+    # Matches are in px of the originals, the start is not where pictures were read coarser.
+    frame_to_reference = stack.to_original(job.request.start[found.reference])
+    return stack.from_original(found.transforms @ frame_to_reference)
+
+
+def in_view(job: Job, transforms: Floats) -> Bools:
+    """Whether the frame sees enough of each picture at transforms (n, 3, 3), an array (n,)."""
+    request = job.request
+    grid = request.frame.grid[:: max(len(request.frame.grid) // GRID, 1)]
+    seen = np.zeros(len(transforms), dtype=bool)
+    for i, (source, transform) in enumerate(zip(request.stack.sources, transforms, strict=True)):
+        if np.isfinite(transform).all():
+            points = map_points(transform, grid)
+            # Behind the horizon of a homography there is nothing to see.
+            depth = grid @ transform[2, :2] + transform[2, 2]
+            height, width = source.shape[:2]
+            inside = (points > -0.5) & (points < [width - 0.5, height - 0.5])
+            share = (inside.all(axis=1) & (depth * transform[2, 2] > 0)).mean()
+            seen[i] = share >= request.settings.routes.least_seen
+    return seen
 
 
 def can_match(job: Job) -> bool:
@@ -129,17 +159,19 @@ class Attempt:
     job: Job  # on the whole frame, from where the route starts
     reached: Progress  # where the route ended
     ahead: Progress  # where the stage of features leads from there
-    agreement: float
+    agreement: float  # infinite where it broke off, so that it is never the best
     confirmed: float
 
     @property
-    def cost(self) -> float:
-        """What is compared; a try that ended badly is never the best."""
-        return np.inf if self.ahead.over else self.agreement
+    def was_stopped(self) -> bool:
+        """Whether an observer stopped it."""
+        return self.ahead.status is Status.STOPPED
 
     def record(self, kept: bool) -> RouteRecord:
         """What the trace keeps."""
         share = f"{self.confirmed:.0%} of the pictures confirmed, agreement {self.agreement:.2f}"
+        if self.ahead.over:
+            share = "broke off"
         return RouteRecord(
             self.route.name, self.agreement, self.confirmed, kept, f"{self.route.sentence}: {share}"
         )
@@ -150,18 +182,33 @@ def start_stage(job: Job, progress: Progress) -> Progress:
     chosen = job.request.route
     if chosen != "auto":
         return follow(job, progress, ROUTES[chosen])
-    attempts: list[Attempt] = []
-    for route in in_order(job):
-        attempt = try_out(job, route)
-        if attempt.ahead.status is Status.STOPPED:
-            return replace(progress, status=Status.STOPPED, stop_rule="observer")
-        attempts.append(attempt)
-        if attempt.confirmed >= job.request.settings.routes.plainly_good:
-            break
+    attempts = try_routes(job)
+    if not attempts:
+        # The next stage says which picture the frame does not see.
+        return follow(job, progress, ROUTES["given"])
     kept = best_of(attempts, job.request.settings)
     records = tuple(one.record(one is kept) for one in attempts)
     matches = next((one.reached.matches for one in attempts if one.reached.matches), None)
-    return replace(taken(job, kept), attempts=records, matches=matches)
+    after = replace(taken(kept), attempts=records, matches=matches)
+    if any(one.was_stopped for one in attempts):
+        return replace(after, status=Status.STOPPED, stop_rule="observer")
+    return after
+
+
+def try_routes(job: Job) -> list[Attempt]:
+    """Try one route after the other until one is plainly good, or an observer stops it."""
+    attempts: list[Attempt] = []
+    for route in in_order(job):
+        try:
+            attempt = try_out(job, route)
+        except InputError:
+            # It leads to where the frame sees nothing of a picture.
+            continue
+        attempts.append(attempt)
+        plainly_good = attempt.confirmed >= job.request.settings.routes.plainly_good
+        if plainly_good or attempt.was_stopped:
+            break
+    return attempts
 
 
 def best_of(attempts: Sequence[Attempt], numbers: AlignSettings) -> Attempt:
@@ -174,12 +221,13 @@ def best_of(attempts: Sequence[Attempt], numbers: AlignSettings) -> Attempt:
     """
     most = max(attempt.confirmed for attempt in attempts)
     if most < numbers.verdicts.half:
-        return min(attempts, key=lambda one: one.cost)
+        return min(attempts, key=lambda one: one.agreement)
     # No start could be better by more than this than one that is plainly good.
     clearly = 1 - numbers.routes.plainly_good
-    if attempts[0].confirmed >= most - clearly:
+    # Shares such as .6 and .8 are not exact.
+    if most - attempts[0].confirmed <= clearly + 1e-9:
         return attempts[0]
-    return max(attempts, key=lambda one: (one.confirmed, -one.cost))
+    return max(attempts, key=lambda one: (one.confirmed, -one.agreement))
 
 
 def in_order(job: Job) -> list[Route]:
@@ -204,7 +252,9 @@ def try_out(job: Job, route: Route) -> Attempt:
     reached = route.run(small, Progress.at_start(small))
     if reached.matches is not None:
         job = job.starting_at(job.from_smaller(small, reached.origin))
+        # Prepared for where the pictures were found, and in px of these pictures.
         small = job.rehearsal
+        reached = replace(Progress.at_start(small), matches=reached.matches)
     ahead = reached if reached.over else feature_stage(small, reached)
     if ahead.over:
         return Attempt(route, job, reached, ahead, np.inf, 0.0)
@@ -214,11 +264,14 @@ def try_out(job: Job, route: Route) -> Attempt:
     return Attempt(route, job, reached, ahead, agreement(small, transforms), confirmed)
 
 
-def taken(job: Job, attempt: Attempt) -> Progress:
+def taken(attempt: Attempt) -> Progress:
     """The progress after a route, on the whole frame."""
     whole = attempt.job
     small = whole.rehearsal
-    wants_features = job.request.features is not None
+    wants_features = whole.request.features is not None
+    if small is whole and attempt.was_stopped:
+        # No further stage will look at what is ahead.
+        return attempt.ahead
     if small is whole:
         # What was looked at ahead is the stage of features itself, and need not be done again.
         ahead = attempt.ahead if wants_features else None

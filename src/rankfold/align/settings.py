@@ -128,6 +128,13 @@ class RouteSettings(Group):
         "half hidden 15 of 64 were lost without that, and 4 with it.",
         most=1.0,
     )
+    least_seen: float = tuned(
+        0.1,
+        SHARE,
+        "Of the frame that a matched picture must cover; others stay where they were given. A "
+        "limit, not tuned.",
+        most=1.0,
+    )
     least_view: int = tuned(
         128, "px", "Short side of a picture below which keypoints are not looked for."
     )
@@ -348,7 +355,9 @@ class VerdictSettings(Group):
     agrees: float = tuned(0.8, "confirmed share", "Pictures above it form the group.")
     pictures_a_dimension: int = tuned(4, COUNT, "The group's rank is its size over this.")
     max_rank: int = tuned(6, COUNT, "Limit of the rank.")
-    folds: int = tuned(20, COUNT, "Bases at most; with more pictures, several are left out.")
+    folds: int = tuned(
+        20, COUNT, "Bases at most; with more pictures, several are left out.", least=2
+    )
     rounds: int = tuned(12, COUNT, "Of growth at most. A limit, not tuned.")
     only_growing: int = tuned(6, COUNT, "Rounds after which nobody leaves the group.")
     half: float = tuned(
@@ -399,6 +408,7 @@ class MatchSettings(Group):
         "A view is at most this long. On graf 500 was less accurate at the widest angle (2.7 "
         "instead of 1.4 px of the original).",
         least=32,
+        most=1000,
     )
     max_keypoints: int = tuned(
         3000,

@@ -84,17 +84,20 @@ def check_apart(pictures: str, target: Path) -> None:
         raise typer.BadParameter(f"{target} holds the pictures {pictures}; write to another folder")
 
 
-def repeat_command(ctx: typer.Context, **changed: str) -> str:
+def repeat_command(ctx: typer.Context, **changed: str | None) -> str:
     """Write the command line that gives this result again.
 
-    It has every option that was typed, and those that are ``changed``.
+    It has every option that was typed, and those that are ``changed``; None leaves one out.
     """
     arguments: list[str] = []
     options: list[str] = []
     for parameter in ctx.command.params:
         name = str(parameter.name)
+        value: Any
         if name in changed:
-            value: Any = changed[name]
+            value = changed[name]
+            if value is None:
+                continue
         elif _was_typed(ctx, name):
             value = ctx.params.get(name)
         else:

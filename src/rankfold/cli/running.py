@@ -77,7 +77,7 @@ def align(
             **keywords,
         )
     # How it went. A stopped run goes on from its own folder into a new one.
-    go_on = repeat_command(ctx, init=str(target), out=f"{target}-2")
+    go_on = repeat_command(ctx, **_going_on(target, aligning))
     _say_summary(ctx, voice, summary, go_on=go_on)
     _leave(voice, summary, f"To go on from here: {go_on}")
 
@@ -171,6 +171,15 @@ def _leave(voice: Voice, summary: runs.Summary, when_stopped: str) -> None:
         code = _code(summary)
         if code:
             raise typer.Exit(code)
+
+
+def _going_on(target: Path, aligning: Aligning) -> dict[str, str | None]:
+    """Options of the command that goes on where this run ends; None leaves one out."""
+    changed: dict[str, str | None] = {"init": str(target), "out": f"{target}-2"}
+    if aligning.start == "match" or aligning.frame_of is not None:
+        # Matching once more would begin anew.
+        changed |= {"start": "given", "frame_of": None}
+    return changed
 
 
 def _code(summary: runs.AlignmentSummary) -> int:

@@ -122,6 +122,8 @@ class Stack:
             names=again.names,
             # Scaled twice: the units multiply.
             units=self.units * again.units,
+            # Views that were kept do not know of further masks.
+            views=self.views if masks is None else (),
         )
 
     @classmethod

@@ -181,8 +181,11 @@ class TestBad:
         pictures, _ = views()
         with pytest.raises(InputError, match="no picture is called 'z'"):
             match(pictures, reference="z")
-        with pytest.raises(InputError, match="reference=5 is no picture"):
+        with pytest.raises(InputError, match="there is no picture 5; use a name, or a number"):
             match(pictures, reference=5)
+        for wrong in (True, 1.5):
+            with pytest.raises(InputError, match="there is no picture"):
+                match(pictures, reference=wrong)
         with pytest.raises(InputError, match="unknown family"):
             match(pictures, "quadric")
 

@@ -55,6 +55,7 @@ PICTURES = np.random.default_rng(0).random((4, 20, 20))
         (PICTURES, {"rank_surrogate": "log"}, "unknown rank_surrogate 'log'"),
         (PICTURES, {"features": "edges"}, "unknown features 'edges'"),
         (PICTURES, {"coarse": "maybe"}, "unknown coarse='maybe'"),
+        (PICTURES, {"coarse": [1]}, r"unknown coarse=\[1\]"),
         (
             PICTURES,
             {"start": "far"},
@@ -63,7 +64,7 @@ PICTURES = np.random.default_rng(0).random((4, 20, 20))
         (
             PICTURES,
             {"start": "match", "coarse": True},
-            "start='match' and coarse=True say the same thing twice",
+            "start='match' and coarse=True are two words for one choice",
         ),
         (PICTURES, {"start": "coarse", "frame_of": 1}, "frame_of=1 has no effect with start='coa"),
         (PICTURES, {"start": "auto", "frame_of": 1}, "frame_of=1 has no effect with start='auto'"),
@@ -199,7 +200,10 @@ class TestAuto:
 
     @pytest.mark.parametrize(
         ("frame_of", "message"),
-        [("x", "no picture is called 'x'"), (4, "=4 is no picture; there are 4, from 0")],
+        [
+            ("x", "no picture is called 'x'"),
+            (4, "there is no picture 4; use a name, or a number from 0 to 3"),
+        ],
     )
     def test_a_picture_that_is_not_there_is_refused(self, frame_of, message):
         pytest.importorskip("cv2")

@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+import photographs
 import rankfold as rf
 from rankfold.align.job import Job
 from rankfold.align.pixels import feature_stage
@@ -69,6 +70,8 @@ class Pretended:
         reached = Progress.at_start(job)
         status = Status.NON_FINITE if route.name == self.broken else Status.CONVERGED
         ahead = replace(reached, status=status)
+        if route.name == self.broken:
+            agreement = np.inf
         return Attempt(route, job, reached, ahead, agreement, confirmed)
 
 
@@ -281,20 +284,37 @@ class TestSmallerFrame:
 
 
 class TestStopping:
-    def test_a_stop_during_a_try_ends_the_run_where_it_was_given(self, far):
+    def test_a_stop_during_the_first_try_keeps_what_there_is(self, far):
         seen = []
 
         def stop(record):
             seen.append(record)
-            return isinstance(record, rf.OuterRecord)
+            return sum(isinstance(one, rf.OuterRecord) for one in seen) == 3
 
         result, _ = aligned(far, observe=stop)
         assert result.status is rf.Status.STOPPED
         assert result.stop_rule == "observer"
         assert "pixels" not in result.trace.stages
-        assert sum(isinstance(record, rf.OuterRecord) for record in seen) == 1
-        np.testing.assert_allclose(result.transforms, far.start, atol=1e-9)
+        assert len(result.trace.outer["stage"]) == 3
+        assert result.trace.routes["sentence"].tolist() == ["from where they were given: broke off"]
+        np.testing.assert_array_equal(result.transforms, result.trace.outer["transforms"][-1])
         assert np.isfinite(result.low_rank).all()
+
+    def test_a_stop_during_a_later_try_keeps_the_best_so_far(self, far, monkeypatch):
+        plain = module.try_out
+
+        def stopped(job, route):
+            attempt = plain(job, route)
+            if route.name == "given":
+                return attempt
+            over = replace(attempt.ahead, status=Status.STOPPED)
+            return replace(attempt, ahead=over, agreement=np.inf, confirmed=0.0)
+
+        monkeypatch.setattr(module, "try_out", stopped)
+        result, _ = aligned(far)
+        assert result.status is rf.Status.STOPPED
+        assert result.trace.routes["route"].tolist() == ["given", "coarse"]
+        assert result.trace.routes["kept"].tolist() == [True, False]
 
     def test_a_stop_on_the_way_of_a_route_that_was_asked_for_keeps_what_there_is(self, far):
         result, _ = aligned(far, start="coarse", observe=lambda r: isinstance(r, rf.OuterRecord))
@@ -305,8 +325,47 @@ class TestStopping:
     def test_a_try_that_was_stopped_is_not_compared(self, heads):
         attempt = try_out(job_of(heads, observe=lambda _: True), ROUTES["coarse"])
         assert attempt.ahead.status is Status.STOPPED
-        assert attempt.cost == np.inf
+        assert attempt.agreement == np.inf
         assert attempt.confirmed == 0
+
+
+class TestMatchedPlaces:
+    def test_a_start_of_another_size_is_tried_in_px_of_its_own_pictures(self):
+        """Where pictures are read in less detail for a trial, matching may change by how much."""
+        pytest.importorskip("cv2")
+        wall = photographs.scene(shape=(700, 700))
+        truth = []
+        for k, zoom in enumerate((1.0, 1.05, 1.02, 1.03, 1.02)):
+            offset = np.array([350.0 + 7 * k, 350.0 - 5 * k])
+            to_middle = shift(np.array([-127.5, -127.5]))
+            truth.append(shift(offset) @ np.diag([zoom, zoom, 1.0]) @ to_middle)
+        pictures = [photographs.photograph(wall, T, (256, 256)) for T in truth]
+        result = rf.align(pictures, family="homography", start="auto")
+        assert result.trace.routes["route"].tolist() == ["match"]
+        assert result.trace.routes["confirmed"][0] == 1
+        assert result.verdict == "good"
+
+    def test_a_picture_out_of_view_stays_where_it_was_given_and_is_named(self):
+        """Five views in a row: the frame is one of them, and does not see the last."""
+        pytest.importorskip("cv2")
+        wall = photographs.scene(shape=(420, 900))
+        pictures = []
+        for k in range(5):
+            corner = np.array([20.0 + 120 * k, 100.0])
+            pictures.append(photographs.photograph(wall, shift(corner)))
+        result = rf.align(pictures, family="translation", frame_of=0, max_outer=3)
+        assert result.trace.matching["reached"].all()
+        np.testing.assert_array_equal(result.base[4], result.start[4])
+        assert np.abs(result.base[1] - result.start[1]).max() > 100
+        assert result.verdicts[4] == "failed"
+        assert "the frame does not see" in result.advice
+        assert "image 4" in result.advice
+
+    def test_a_frame_that_sees_nothing_of_a_picture_is_named_as_it_is(self, heads):
+        start = heads.start.copy()
+        start[3] = start[3] @ shift(np.array([500.0, 0.0]))
+        with pytest.raises(rf.InputError, match="the 45x42 frame sees nothing of image 3"):
+            rf.align(heads.images, frame=heads.frame, init=start)
 
 
 class TestRecords:

@@ -18,6 +18,8 @@ import pytest
 import rankfold as rf
 from commands import QUICK, RESULT_ONLY, finished_run, run, work_in
 from rankfold import storage
+from rankfold.cli import running
+from rankfold.cli.choices import Aligning
 from rankfold.io import open_pictures, write_picture, write_pictures
 from rankfold.runs import AlignmentSummary
 
@@ -110,7 +112,7 @@ class TestAlign:
         assert (
             "no picture is called 'x.png'" in run("align", "views", *words, "x.png", code=1).stderr
         )
-        assert "--frame-of 9 is no picture" in run("align", "views", *words, 9, code=1).stderr
+        assert "there is no picture 9" in run("align", "views", *words, 9, code=1).stderr
         outcome = run("align", "views", "--start", "given", "--frame-of", 1, code=1)
         assert "--frame-of 1 has no effect with --start given" in outcome.stderr
 
@@ -384,3 +386,17 @@ class TestStopping:
         assert not (folder / "run").exists()
         with pytest.raises(rf.FormatError):
             rf.load("run")
+
+
+@pytest.mark.parametrize(
+    ("options", "changed"),
+    [
+        ({}, {}),
+        ({"start": "coarse"}, {}),
+        ({"start": "match"}, {"start": "given", "frame_of": None}),
+        ({"frame_of": "a.png"}, {"start": "given", "frame_of": None}),
+    ],
+)
+def test_to_go_on_does_not_begin_anew_with_matching(options, changed):
+    usual = {"init": "run", "out": "run-2"}
+    assert running._going_on(Path("run"), Aligning(**options)) == usual | changed

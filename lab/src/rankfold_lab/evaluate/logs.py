@@ -43,7 +43,8 @@ def run_logged(
             file.write("\n")
         futures = [pool.submit(function, *arguments) for arguments in work]
         for done, future in enumerate(as_completed(futures), 1):
-            file.writelines(json.dumps(record) + "\n" for record in future.result())
+            # At once: a kill must not leave a part of what one call found.
+            file.write("".join(json.dumps(record) + "\n" for record in future.result()))
             file.flush()
             yield done, len(work)
 

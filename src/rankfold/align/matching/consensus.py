@@ -30,11 +30,6 @@ class Agreement:
     matrix: Floats  # (3, 3) from the first picture to the second
     inliers: Bools  # (k,)
 
-    @property
-    def size(self) -> int:
-        """How many matches agree."""
-        return int(self.inliers.sum())
-
 
 def consensus(
     family: Family, one: Floats, two: Floats, tolerance: float, numbers: MatchSettings

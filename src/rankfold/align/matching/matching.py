@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import operator
+import os
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
@@ -17,6 +19,8 @@ from rankfold.align.matching.result import Link, Matches
 from rankfold.align.settings import AlignSettings, MatchSettings
 from rankfold.errors import InputError
 from rankfold.families import Family, get_family
+from rankfold.scale import executor_for
+from rankfold.stack import Stack
 from rankfold.stack.views import View
 
 if TYPE_CHECKING:
@@ -63,15 +67,31 @@ def match(
     InputError
         OpenCV is not installed, or the arguments do not fit the pictures.
     """
-    from rankfold.align.request import as_stack
-
     load()
     kind = get_family(family)
     numbers = (settings or AlignSettings()).matching
-    stack = as_stack(images, masks, np.float32)
-    chosen = index_of(reference, stack.names)
-    views = stack.views_to_match(numbers.side)
-    return match_views(views, kind, numbers, chosen, stack.names, watch)
+    # One thread for the products of all pairs, as in an alignment.
+    with executor_for(None, 1):
+        views, names = _views_of(images, masks, numbers.side)
+        chosen = index_of(reference, names)
+        return match_views(views, kind, numbers, chosen, names, watch)
+
+
+def _views_of(images: Images, masks: Masks, side: int) -> tuple[tuple[View, ...], tuple[str, ...]]:
+    """Views of the pictures, and their names; files are read one at a time."""
+    from rankfold.align.request import as_stack
+
+    if not isinstance(images, str | os.PathLike) or masks is not None:
+        stack = as_stack(images, masks, np.float32)
+        return stack.views_to_match(side), stack.names
+    from rankfold.io import open_pictures
+
+    source = open_pictures(str(images))
+    views: list[View] = []
+    for picture in source.pictures():
+        valid = None if picture.mask is None else [picture.mask]
+        views += Stack.of([picture.values], valid, dtype=np.float32).views_to_match(side)
+    return tuple(views), source.names
 
 
 def index_of(reference: int | str | None, names: Sequence[str]) -> int | None:
@@ -84,9 +104,22 @@ def index_of(reference: int | str | None, names: Sequence[str]) -> int | None:
                 f"no picture is called {reference!r}; use one of the names or an index"
             )
         return list(names).index(reference)
-    if not 0 <= reference < len(names):
-        raise InputError(f"reference={reference} is no picture; there are {len(names)}, from 0")
-    return int(reference)
+    number = _whole(reference)
+    if number is None or not 0 <= number < len(names):
+        raise InputError(
+            f"there is no picture {reference!r}; use a name, or a number from 0 to {len(names) - 1}"
+        )
+    return number
+
+
+def _whole(value: object) -> int | None:
+    """A whole number as an int; None for anything else, True and False among it."""
+    if isinstance(value, bool | np.bool_):
+        return None
+    try:
+        return operator.index(value)  # type: ignore[arg-type]
+    except TypeError:
+        return None
 
 
 def match_views(
