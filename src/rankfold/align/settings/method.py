@@ -1,0 +1,50 @@
+"""Numbers of the method: the manifold, the surrogate of the rank, the last decomposition."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from rankfold.align.settings.numbers import COUNT, SHARE, Group, tuned
+
+
+@dataclass(frozen=True)
+class ManifoldSettings(Group):
+    """The manifold constraint; what Definition 1 leaves open."""
+
+    n_neighbors: int = tuned(7, COUNT, "K of the paper, while aligning; 7 to 20 hardly differ.")
+    last_n_neighbors: int = tuned(
+        12, COUNT, "K in the last decomposition, where n allows; 7 to 20 hardly differ."
+    )
+    alpha: float = tuned(
+        0.05, "share of the pixel range", "The paper's α; a smaller difference is dropped."
+    )
+    keep: float = tuned(
+        0.85, SHARE, "The paper's ε', of what is left of a difference; without it, salt leaks."
+    )
+    ridge: float = tuned(
+        1e-4, "share of the mean diagonal", "Of the regression; 1e-2 is bad.", positive=True
+    )
+    window: float = tuned(
+        0.11, "share of the short side", "Of the vote on what is in error: 5 px of faces 45 x 42."
+    )
+    weight: float = tuned(0.5, "β = σ/μ", "Weight of the clone penalty; 0.2 to 2 hardly differ.")
+    start: float = tuned(28.0, "growth of μ", "Before, A is not worth projecting.")
+    period: int = tuned(3, COUNT, "Iterations between two projections; 1 to 4 hardly differ.")
+
+
+@dataclass(frozen=True)
+class SurrogateSettings(Group):
+    """The reweighted surrogate of the rank."""
+
+    start: float = tuned(
+        8.0, "μ / μ_0", "The nuclear norm before: from a poor start the surrogate does harm."
+    )
+
+
+@dataclass(frozen=True)
+class DecompositionSettings(Group):
+    """The decomposition at the final transforms."""
+
+    more_iterations: int = tuned(
+        5, "times max_inner", "It also waits for the dual residual, which takes longer."
+    )
