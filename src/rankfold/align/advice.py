@@ -27,6 +27,10 @@ OTHER_VIEW = (
     "by the matches: take a picture between them for the frame (`frame_of`), a wider frame, or "
     "fewer pictures"
 )
+OF_A_KIND = (
+    "heads that turn, and different things of one kind, agree no better than this; look at the "
+    "pictures that are doubtful or failed"
+)
 FEW = "too few pictures may show the same thing: look at them, and leave out those that do not"
 
 
@@ -47,7 +51,8 @@ def advice(job: Job, progress: Progress, judgement: Judgement) -> str:
         if shows_all(job):
             sentences.append(NARROW)
         if not sentences:
-            sentences.append(FEW)
+            rough = judgement.batch is BatchVerdict.ROUGH
+            sentences.append(OF_A_KIND if rough else FEW)
     return "; ".join(sentences)
 
 

@@ -88,7 +88,7 @@ def start_sentence(starts: tuple[Start, ...]) -> str:
     others = [start for start in starts if not start.kept]
     if not kept:
         return ""
-    said = f"Start: {_kept(kept[0])}"
+    said = f"Start: {_kept(kept[0])}{_reason(kept[0], others)}"
     if others:
         tried = [f"{start.sentence} ({percent(start.confirmed)})" for start in others]
         said += f"; also tried: {', '.join(tried)}"
@@ -105,6 +105,17 @@ def _kept(start: Start) -> str:
     if start.confirmed is None:
         return f"{start.sentence}, as was asked for"
     return f"{start.sentence} ({percent(start.confirmed)} of the pictures confirmed)"
+
+
+def _reason(kept: Start, others: list[Start]) -> str:
+    """Why a start was kept although another one has more confirmed pictures; empty if none has."""
+    confirmed = kept.confirmed or 0.0
+    if all((other.confirmed or 0.0) <= confirmed for other in others):
+        return ""
+    agreements = [other.agreement for other in others if other.agreement is not None]
+    if kept.agreement is not None and kept.agreement <= min(agreements, default=math.inf):
+        return ", because the pictures agree best from there"
+    return ", because no other is clearly better"
 
 
 def _described(route: str) -> str:

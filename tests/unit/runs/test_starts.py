@@ -59,6 +59,18 @@ class TestSentence:
             "also tried: from where they were given (50 %)."
         )
 
+    @pytest.mark.parametrize(
+        ("agreement", "reason"),
+        [
+            (3.0, ", because the pictures agree best from there"),
+            (5.0, ", because no other is clearly better"),
+        ],
+    )
+    def test_it_says_why_where_another_has_more_confirmed_pictures(self, agreement, reason):
+        kept = Start("pyramid", "by contrast", 0.4, agreement, True)
+        said = start_sentence((GIVEN, kept))
+        assert said.startswith(f"Start: by contrast (40 % of the pictures confirmed){reason}; also")
+
     def test_where_only_one_was_tried_nothing_else_is_said(self):
         assert start_sentence((MATCH,)) == (
             "Start: by matching keypoints (95 % of the pictures confirmed)."
