@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,8 @@ REDUCTION = 3
 WINDOWS = {(100, 133): 12, (200, 266): 6}
 # Share of a view of a plane, about its middle, in which its corners are compared.
 INNER = 0.6
+# Of the Extended Yale B faces.
+SUBJECTS = range(1, 11)
 # Rendered heads: how many, the share behind a card, and how far they are shifted at most, in px.
 HEADS = ((24, 0.3, 0.0), (24, 0.0, 7.0), (40, 0.3, 10.0), (12, 0.0, 5.0), (8, 0.0, 0.0))
 
@@ -105,9 +108,9 @@ def corner_errors(transforms: Floats, homographies: Floats, shape: tuple[int, ..
     return np.asarray(off.mean(axis=1)[1:])
 
 
-def faces(root: Path, protocol: str, subjects: Iterable[int], seed: int) -> Iterator[Scene]:
-    """Give the faces of some subjects under a protocol of the ablation."""
-    for subject in subjects:
+def faces(protocol: str, root: Path, seed: int) -> Iterator[Scene]:
+    """Give the faces of all subjects under a protocol of the ablation."""
+    for subject in SUBJECTS:
         batch = make_batch(root, subject, PROTOCOLS[protocol], seed)
         yield _of_batch(f"{protocol} {subject}", batch, batch.start)
 
@@ -163,9 +166,6 @@ SETS: dict[str, Callable[[Path, int], Iterator[Scene]]] = {
     "planes": lambda root, _: planes(root),
     "windows": lambda root, _: windows(root),
     "heads": lambda _, seed: heads(seed),
-    **{
-        name: lambda root, seed, name=name: faces(root, name, range(1, 11), seed)  # type: ignore[misc]
-        for name in PROTOCOLS
-    },
+    **{name: partial(faces, name) for name in PROTOCOLS},
 }
 """The scenes of every set, by the folder of the data and a seed."""
