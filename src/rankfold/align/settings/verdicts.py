@@ -47,7 +47,7 @@ class VerdictSettings(Group):
         0.25,
         SHARE,
         "The same where the pictures do not agree even roughly: below it the batch failed. Each "
-        "of 25 groups as large was the largest that there was; of smaller ones nine were not.",
+        "of 24 groups as large was the largest that there was; of 22 smaller ones 8 were not.",
     )
     least: int = tuned(3, COUNT, "Pictures in such a group; two may agree by chance.")
     good: float = tuned(0.9, SHARE, "Of the pictures placed; below, the batch is partial.")
