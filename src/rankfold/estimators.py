@@ -63,7 +63,8 @@ class RobustPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         λ_c of λ = λ_c/√max(n, m).
     rank_surrogate, schedule : str
         As in :func:`rankfold.decompose`.
-    tol : float, default=1e-7
+    tol : float, optional
+        How far the objective may be above the optimum, see :func:`rankfold.decompose`.
     max_iter : int, default=5000
     n_jobs : int, optional
 
@@ -92,7 +93,7 @@ class RobustPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         sparsity_weight: float = 1.0,
         rank_surrogate: str = "auto",
         schedule: str = "auto",
-        tol: float = 1e-7,
+        tol: float | None = None,
         max_iter: int = 5000,
         n_jobs: int | None = None,
     ) -> None:

@@ -89,9 +89,18 @@ class _Saved:
             ) from error
 
 
+def gap_phrase(gap: float | None) -> str:
+    """How far an objective is from the optimum, as a few words after it; nothing if unknown."""
+    return "" if gap is None else f" (at most {gap:.1g} of it above the optimum)"
+
+
 @dataclass(frozen=True, repr=False)
 class Decomposition(_Saved):
-    """X = low_rank + sparse, to the tolerance that was asked for."""
+    """X = low_rank + sparse, and how far from the best such pair.
+
+    ``sparse`` is X - low_rank to the last digit, so it is nowhere quite zero: what the tolerance
+    leaves open is in it.
+    """
 
     low_rank: Array  # shape of X; missing values filled in
     sparse: Array  # shape of X; zero where X was missing
@@ -103,6 +112,8 @@ class Decomposition(_Saved):
     trace: Trace  # every iteration
     # Fields that were added later have a default, so that older folders can be read.
     version: str = "0.1.0"  # of the rankfold that made it
+    # How far the objective is above the optimum at most, relative to itself; None: not known.
+    gap: float | None = None
 
     @property
     def rank(self) -> int:
@@ -114,7 +125,7 @@ class Decomposition(_Saved):
         shape = " x ".join(str(size) for size in self.low_rank.shape)
         return (
             f"<Decomposition of {shape} by {self.method}>\n"
-            f"  rank {self.rank}, objective {self.objective:.6g}\n"
+            f"  rank {self.rank}, objective {self.objective:.6g}{gap_phrase(self.gap)}\n"
             f"  {self.status.value}"
         )
 
@@ -156,6 +167,8 @@ class Alignment(_Saved):
     # (n, 3, 3): the transforms for which the pictures were prepared. They are the start, or where
     # matching found the pictures; None stands for the start.
     base: Floats | None = None
+    # How far the objective is above the optimum at most, relative to itself; None: not known.
+    gap: float | None = None
 
     @classmethod
     def _restore(
@@ -181,7 +194,8 @@ class Alignment(_Saved):
         h, w = self.frame.shape
         return (
             f"<Alignment of {n} pictures by {self.method}, {self.family}>\n"
-            f"  frame {h}x{w}, rank {self.rank}, objective {self.objective:.6g}\n"
+            f"  frame {h}x{w}, rank {self.rank}, objective {self.objective:.6g}"
+            f"{gap_phrase(self.gap)}\n"
             f"  {self.outcome}\n"
             f"  {len(self.trace.outer.get('objective', ()))} outer iterations, ended by: "
             f"{self.stop_rule}\n"

@@ -23,8 +23,8 @@ class Status(Enum):
         "tolerance"
     )
     STALLED = (
-        "ended where the growing penalty had frozen the iterates, a little above the optimum; use "
-        "schedule='balanced' for more digits"
+        "ended where the growing penalty had frozen the iterates, a little above the optimum; "
+        "leave out schedule='published' for more digits"
     )
     NON_FINITE = (
         "stopped because a value became infinite or not a number; look for extreme values in the "
@@ -51,6 +51,9 @@ class InnerRecord:
     primal_residual: float
     dual_residual: float
     penalty: float
+    # How far the objective may be above the optimum, relative to itself: proved, and NaN in an
+    # iteration of which nothing is.
+    gap: float = float("nan")
 
 
 @dataclass(frozen=True)
@@ -148,7 +151,7 @@ def _plain(value: object) -> object:
 
 def announce(status: Status, what: str, strict: bool, stacklevel: int = 3) -> None:
     """Warn once about a run that did not converge, or raise where the caller asked for that."""
-    # Only schedules that do not wait for the optimum stall: that is what was asked for.
+    # Only the published schedule stalls: that is what was asked for.
     if status.good or status is Status.STALLED or (status is Status.STOPPED and not strict):
         return
     message = f"{what}: {status.value}"

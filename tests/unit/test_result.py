@@ -45,6 +45,13 @@ def test_a_decomposition_comes_back_from_disk_as_it_was(tmp_path):
     assert_equal(parts, rf.load(tmp_path / "parts"))
 
 
+def test_the_sparse_part_of_an_alignment_is_what_the_low_rank_one_leaves(aligned):
+    seen = aligned.valid
+    rest = aligned.aligned - aligned.low_rank
+    np.testing.assert_array_equal(aligned.sparse[seen], rest[seen])
+    assert not aligned.sparse[~seen].any()
+
+
 def test_apply_to_the_same_pictures_gives_the_aligned_ones(heads, aligned, tmp_path):
     np.testing.assert_allclose(aligned.apply(heads.images), aligned.aligned, atol=1e-12)
     aligned.save(tmp_path / "run")
@@ -270,6 +277,14 @@ class TestRepr:
         assert len(lines) <= 5
         assert lines[0] == "<Decomposition of 8 x 30 by rpca>"
         assert f"rank {parts.rank}" in lines[1]
+
+    def test_a_gap_that_is_known_is_said_after_the_objective(self, aligned):
+        parts = rf.decompose(np.random.default_rng(0).random((8, 30)))
+        for one in (aligned, parts):
+            known = repr(replace(one, gap=8.4e-5)).splitlines()[1]
+            assert known.endswith(f"{one.objective:.6g} (at most 8e-05 of it above the optimum)")
+            unknown = repr(replace(one, gap=None)).splitlines()[1]
+            assert unknown.endswith(f"{one.objective:.6g}")
 
 
 class TestVerdicts:

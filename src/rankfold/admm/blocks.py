@@ -28,6 +28,8 @@ Bools = npt.NDArray[np.bool_]
 
 # Pixels of a block that is put together from slabs of images.
 COLUMNS = 1024
+# A block is surveyed with its halo; it is at least so many times as long.
+HALOS = 4
 
 
 class Pixels:
@@ -99,6 +101,16 @@ class Pixels:
         return np.asarray(reduce(np.add, (A @ A.T for A in blocks)), dtype=np.float64)
 
 
+def joined(columns: list[slice], least: int) -> list[slice]:
+    """Neighbouring columns joined until there are at least so many in each piece but the last."""
+    found: list[slice] = []
+    for piece in columns:
+        if found and found[-1].stop - found[-1].start < least:
+            piece = slice(found.pop().start, piece.stop)
+        found.append(piece)
+    return found
+
+
 def project_onto(
     projector: AnyProjector,
     problem: Problem,
@@ -129,6 +141,8 @@ def _project_blocks(projection: Projection, pixels: Pixels, executor: Executor) 
     several = len(pixels.columns) > 1
     inside = Serial() if several else executor
     around = executor if several else Serial()
+    # Every block also looks at its halo, so blocks that are not longer would take time for nothing.
+    wide = joined(pixels.columns, HALOS * projection.halo)
 
     def survey(columns: slice) -> tuple[Floats, ...]:
         return projection.statistics(pixels.block(columns, projection.halo, inside))
@@ -139,7 +153,7 @@ def _project_blocks(projection: Projection, pixels: Pixels, executor: Executor) 
         if pixels.copied:
             pixels.write(columns, out)
 
-    weights = projection.weights(add_statistics(around.run(survey, pixels.columns)))
+    weights = projection.weights(add_statistics(around.run(survey, wide)))
     around.run(embed, pixels.columns)
 
 

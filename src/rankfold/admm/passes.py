@@ -13,6 +13,7 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from rankfold.admm.certificate import Certificate
 from rankfold.admm.problem import Solution
 from rankfold.admm.proximal import Thresholding, Wanted
 from rankfold.manifold import AnyProjector
@@ -45,9 +46,10 @@ class Storage(Protocol):
     """A problem with its arrays A, E, Y, V_m = D + Qδ, X and Φ, wherever they are.
 
     An iteration calls :meth:`threshold`, :meth:`shrink` and :meth:`ascend` once each, in this
-    order, and :meth:`project` now and then. ``ascend`` gets minus the products that ``shrink``
-    returned, so a storage may have done its work already. Where a pass is over-relaxed, E and Y are
-    updated with aA + (1 - a)(V - E) in the place of A.
+    order; now and then :meth:`certify` after the first, or :meth:`project` after the last.
+    ``ascend`` gets minus the products that ``shrink`` returned, so a storage may have done its work
+    already. Where a pass is over-relaxed, E and Y are updated with aA + (1 - a)(V - E) in the place
+    of A.
     """
 
     def measure(self) -> tuple[float, float]:
@@ -64,6 +66,10 @@ class Storage(Protocol):
 
     def threshold(self, wanted: Wanted) -> Thresholding:
         """A = SVT(X)."""
+        ...
+
+    def certify(self, A: Thresholding, mu: float, sparsity: float) -> Certificate:
+        """What the X that made A proves; without transforms and Φ, now and then."""
         ...
 
     def shrink(self, A: Thresholding, scalars: Pass) -> Shrunk:

@@ -93,8 +93,8 @@ class Clone:
     projector: AnyProjector
     # β = σ/μ. Figures hardly change between 0.2 and 2.
     weight: float = 0.5
-    # Φ is first made when μ is so many times μ_0: before, A is not worth projecting.
-    start: float = 28.0
+    # μ σ_1 from which on Φ is made: before, A is not worth projecting.
+    start: float = 35.0
     # Φ is renewed every so many iterations.
     period: int = 3
 
@@ -110,12 +110,12 @@ class Clone:
         """What the projector is called and its parameters, for records."""
         return repr(self.projector)
 
-    def is_due(self, ratio: float, iteration: int) -> bool:
-        """Whether Φ is to be made after this iteration; ``ratio`` is μ / μ_0 in the next one."""
+    def is_due(self, penalty: float, iteration: int) -> bool:
+        """Whether Φ is to be made after this iteration; ``penalty`` is μ σ_1 in the next one."""
         if self.weight == 0:
             return False
         # A start that is a power of ρ is reached in spite of rounding.
-        late = ratio >= self.start * (1 - 1e-9)
+        late = penalty >= self.start * (1 - 1e-9)
         return late and iteration % self.period == 0
 
 
@@ -123,7 +123,8 @@ class Clone:
 class Settings:
     """How the inner loop runs; the defaults are RASL's published ones."""
 
-    # Stop when ‖Z‖_F ≤ tol ‖D‖_F.
+    # Stop when ‖Z‖_F ≤ tol ‖D‖_F; where ``certified``, when the objective at E = D - A is proved
+    # to be at most this share of itself above the optimum.
     tol: float = 1e-6
     # Iterations at most.
     max_iter: int = 1000
@@ -131,10 +132,12 @@ class Settings:
     penalty: Penalty = field(default_factory=Penalty)
     # Of the rank: a row of SURROGATES.
     surrogate: str = "nuclear"
-    # The surrogate is used once μ is so many times μ_0, the nuclear norm before.
-    surrogate_start: float = 8.0
+    # μ σ_1 from which on the surrogate is used, the nuclear norm before.
+    surrogate_start: float = 10.0
     # The manifold constraint; None = RASL and robust PCA.
     clone: Clone | None = None
+    # Whether to stop by a proof: for the convex problem without transforms.
+    certified: bool = False
 
     def __post_init__(self) -> None:
         """Refuse settings under which the loop cannot end well."""
@@ -145,6 +148,8 @@ class Settings:
         if self.surrogate not in SURROGATES:
             names = ", ".join(SURROGATES)
             raise InputError(f"unknown rank_surrogate {self.surrogate!r}; choose one of {names}")
+        if self.certified and not self.convex:
+            raise InputError("nothing can be proved of a problem that is not convex")
 
     @property
     def convex(self) -> bool:
@@ -178,6 +183,12 @@ class Solution:
     def objective(self) -> float:
         """‖A‖_* + λ ‖Ω∘E‖_1."""
         return self.records[-1].objective
+
+    @property
+    def proved_gap(self) -> float | None:
+        """How far the objective is above the optimum at most, relative; None: nothing is proved."""
+        gap = self.records[-1].gap
+        return None if np.isnan(gap) else gap
 
 
 Solver = Callable[..., Solution]

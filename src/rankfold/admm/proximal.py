@@ -71,8 +71,6 @@ class Wanted:
     surrogate: str = "nuclear"
     # What X is reduced to, see form_for.
     form: str = "own"
-    # The rank may not be larger; None: no limit.
-    most: int | None = None
     # The rank that is likely, which only decides what is quicker; None: unknown.
     expected: int | None = None
 
@@ -98,9 +96,9 @@ class Thresholding:
         return np.asarray((self.vectors * self.singular_values**2) @ self.vectors.T)
 
 
-def form_for(threshold: float, largest: float, precise: bool = True) -> str:
+def form_for(threshold: float, largest: float) -> str:
     """What a slab is reduced to: a Gram matrix ("own" precision, "double") or a "triangle"."""
-    if precise and threshold < GRAM_LIMIT * largest:
+    if threshold < GRAM_LIMIT * largest:
         return "triangle"
     return "double" if threshold < SINGLE_LIMIT * largest else "own"
 
@@ -139,8 +137,6 @@ def _operator(U: Floats, sigma: Floats, wanted: Wanted) -> Thresholding:
     """
     thresholds = SURROGATES[wanted.surrogate](sigma, wanted.threshold)
     rank = int(np.count_nonzero(sigma > thresholds))
-    if wanted.most is not None:
-        rank = min(rank, wanted.most)
     kept = sigma[:rank] - thresholds[:rank]
     largest = float(sigma.max(initial=0.0))
     return Thresholding(U[:, :rank], kept / sigma[:rank], kept, largest)

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from rankfold.admm.certificate import Certificate
 from rankfold.admm.passes import Pass, Shrunk
 from rankfold.admm.problem import Problem, Solution
 from rankfold.admm.proximal import SURROGATES, Thresholding, Wanted
@@ -70,11 +71,19 @@ class Reference:
         U, sigma, Vt = np.linalg.svd(self.X, full_matrices=False)
         t = SURROGATES[wanted.surrogate](sigma, wanted.threshold)
         rank = int(np.count_nonzero(sigma > t))
-        if wanted.most is not None:
-            rank = min(rank, wanted.most)
         kept = (sigma - t)[:rank]
         self.A = (U[:, :rank] * kept) @ Vt[:rank]
         return Thresholding(U[:, :rank], kept / sigma[:rank], kept, float(sigma[0]))
+
+    def certify(self, A: Thresholding, mu: float, sparsity: float) -> Certificate:  # noqa: ARG002
+        """What is proved of A: the subgradient that made it, clipped and scaled."""
+        limit = sparsity * self.W
+        Y = np.clip(mu * (self.X - self.A), -limit, limit)
+        return Certificate(
+            l1=float((self.W * np.abs(self.V - self.A)).sum()),
+            product=float((Y * self.V).sum()),
+            norm=float(np.linalg.norm(Y, 2)),
+        )
 
     def shrink(self, A: Thresholding, scalars: Pass) -> Shrunk:  # noqa: ARG002
         """E = S_{λΩ/μ}[V - A + Y/μ], with the relaxed A."""

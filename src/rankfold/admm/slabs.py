@@ -19,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rankfold.admm.blocks import project_onto
+from rankfold.admm.certificate import Certificate
 from rankfold.admm.layout import ALL, SLAB_VALUES, Slab, cut
 from rankfold.admm.passes import Pass, Shrunk
 from rankfold.admm.problem import Problem, Solution
@@ -34,7 +35,7 @@ from rankfold.scale import Executor, Serial
 
 Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
-Part = tuple[Slab, slice]  # a slab and the rows of it that are done at a time
+Part = tuple[Slab, slice]  # a slab and the rows, or the columns, of it that are done at a time
 
 
 class Slabs:
@@ -85,6 +86,15 @@ class Slabs:
         if wanted.form == "triangle":
             return threshold_triangles(reductions, wanted)
         return threshold_gram(reduce(np.add, reductions), wanted)
+
+    def certify(self, A: Thresholding, mu: float, sparsity: float) -> Certificate:
+        """What the X that made A proves: the subgradient μ(X - A), clipped and scaled."""
+        M = A.factors(self._problem.data.dtype)
+        pieces = [(slab, block) for slab in self._slabs for block in slab.blocks]
+        parts = self._executor.run(_certify, pieces, M, self._tall, mu, sparsity)
+        l1, product = reduce(np.add, [sums for sums, _ in parts])
+        norm = largest_singular_value(reduce(np.add, [gram for _, gram in parts]))
+        return Certificate(float(l1), float(product), norm)
 
     def shrink(self, A: Thresholding, scalars: Pass) -> Shrunk:
         """E = S_{λΩ/μ}[V - A + Y/μ], V = D + Qδ."""
@@ -198,6 +208,24 @@ def _multiply(slab: Slab, M: tuple[Array, ...], tall: bool, block: slice = ALL) 
     X = slab.X[:, block]
     inner = X if len(M) == 1 else M[1] @ X
     np.matmul(M[0], inner, out=slab.A[:, block])
+
+
+def _certify(
+    piece: Part, M: tuple[Array, ...], tall: bool, mu: float, sparsity: float
+) -> tuple[Floats, Floats]:
+    """Columns of A and of Y = clip(μ(X - A)); returns ‖Ω∘(D - A)‖_1 and <Y, D>, and Y Y'.
+
+    In double precision, whatever the data have: what is proved should not depend on it.
+    """
+    slab, block = piece
+    _multiply(slab, M, tall, block)
+    X, A, D = (array[:, block].astype(np.float64) for array in (slab.X, slab.A, slab.V))
+    # What is missing may be anything in E at no cost, so Y has to be zero there.
+    W = slab.W[:, block].astype(np.float64) if slab.W.size else np.ones(1)
+    limit = sparsity * W
+    Y = np.clip(mu * (X - A), -limit, limit)
+    l1 = (W * np.abs(D - A)).sum()
+    return np.array([l1, np.vdot(Y, D)]), _reduction(Y, tall, "double")
 
 
 def _shrink(slab: Slab, M: tuple[Array, ...], scalars: Pass) -> tuple[Floats, float]:

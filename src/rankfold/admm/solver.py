@@ -12,14 +12,19 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from rankfold.admm.certificate import EVERY, Certificate, Watch
 from rankfold.admm.passes import Pass, Storage
 from rankfold.admm.problem import Problem, Settings, Solution
 from rankfold.admm.proximal import Wanted, form_for
 from rankfold.admm.slabs import Slabs
+from rankfold.errors import InputError
 from rankfold.scale import Executor, Serial
 from rankfold.status import InnerRecord, Observer, Status
 
 Floats = npt.NDArray[np.float64]
+
+# A relative dual residual above this is not an optimum.
+DUAL_TOL = 1e-3
 
 
 @dataclass(frozen=True)
@@ -29,13 +34,12 @@ class State:
     iteration: int
     delta: Floats  # δ, n x p
     mu: float  # μ
-    growth: float  # ρ: what μ is multiplied by in the next step
+    growth: float  # what μ is multiplied by in the next step
     beta: float  # β of the Φ that is merged into X; 0 before the first Φ
     largest: float  # σ_1 of the data; from a near solution, σ_1 of its last X
     form: str  # what X is reduced to, see form_for
     rank: int  # of the last A
-    # μ has outrun the dual residual at the moment: the rank may not grow, nothing is over-relaxed.
-    frozen: bool
+    watch: Watch  # what is proved of the objective
     singular_values: Floats  # of A
     record: InnerRecord | None
 
@@ -68,6 +72,8 @@ def solve(
     """
     settings = settings or Settings()
     executor = executor or Serial()
+    if settings.certified and problem.basis is not None:
+        raise InputError("nothing can be proved of a problem with transforms")
     data_norm = float(np.linalg.norm(problem.data.astype(np.float64, copy=False)))
     if data_norm == 0 or not np.isfinite(data_norm):
         return _without_answer(problem, data_norm, outer)
@@ -99,22 +105,22 @@ def step(
     threshold = 1 / (mu * (1 + state.beta))
     clone = settings.clone
     # Φ is for the next A, so it is the next μ that counts.
-    next_ratio = mu_next * state.largest / settings.penalty.start
-    project = clone is not None and clone.is_due(next_ratio, state.iteration)
+    project = clone is not None and clone.is_due(mu_next * state.largest, state.iteration)
     scalars = Pass(
         mu,
         mu_next,
         problem.sparsity,
         state.beta,
-        # Over-relaxation hastens the multipliers. Once those are frozen it would only hold the
-        # primal residual back.
-        relaxation=1.0 if state.frozen else settings.penalty.relaxation,
+        settings.penalty.relaxation,
         merge=not project,
     )
 
     # Lines 2 and 3: A = SVT_{1/μ}(X), X = D + Qδ - E + Y/μ. With a Φ, the two squares of Eq. 4
     # merge into one: A = SVT_{1/(μ(1+β))}((X + βΦ)/(1+β)), which is the X that the slabs hold.
     A = slabs.threshold(_wanted(settings, state, threshold))
+    certificate: Certificate | None = None
+    if settings.certified and _is_due(state.iteration, settings):
+        certificate = slabs.certify(A, mu, problem.sparsity)
     # Line 4: E = S_{λΩ/μ}[D + Qδ - A + Y/μ].
     E = slabs.shrink(A, scalars)
     # δ_i = -Q_i'(D_i - A_i - E_i + Y_i/μ), written as a change of the last δ because Q_i'Q_i = I.
@@ -131,42 +137,55 @@ def step(
     primal = Z_norm / data_norm
     dual = S_norm / Y_norm if Y_norm > 0 else 0.0
     nuclear_norm = float(A.singular_values.sum())
+    l1 = E.l1
+    objective = nuclear_norm + problem.sparsity * l1
+    watch = state.watch
+    if certificate is not None:
+        # What is proved is proved of E = D - A, so that is the objective to tell.
+        l1 = certificate.l1
+        feasible = nuclear_norm + problem.sparsity * l1
+        watch = watch.after(certificate, objective, feasible)
+        objective = feasible
     record = InnerRecord(
         outer,
         state.iteration,
-        objective=nuclear_norm + problem.sparsity * E.l1,
+        objective=objective,
         nuclear_norm=nuclear_norm,
-        l1_norm=E.l1,
+        l1_norm=l1,
         rank=len(A.singular_values),
         primal_residual=primal,
         dual_residual=dual,
         penalty=mu,
+        gap=np.nan if certificate is None else watch.gap,
     )
-    frozen = settings.penalty.is_frozen(primal, dual)
     return State(
         iteration=state.iteration + 1,
         delta=delta,
         mu=mu_next,
-        growth=settings.penalty.growth_after(primal, dual),
+        growth=settings.penalty.growth_after(primal, dual, watch.balance),
         beta=beta,
         largest=state.largest,
-        # A rank that is kept does not depend on the digits of singular values near the threshold.
-        form=form_for(1 / (mu_next * (1 + beta)), A.largest, precise=not frozen),
+        form=form_for(1 / (mu_next * (1 + beta)), A.largest),
         rank=len(A.singular_values),
-        frozen=frozen,
+        watch=watch,
         singular_values=A.singular_values,
         record=record,
     )
 
 
+def _is_due(iteration: int, settings: Settings) -> bool:
+    """Whether a proof is looked for in an iteration: now and then, and in the last one."""
+    return iteration % EVERY == EVERY - 1 or iteration == settings.max_iter - 1
+
+
 def _wanted(settings: Settings, state: State, threshold: float) -> Wanted:
     """The singular value thresholding that comes next."""
-    ratio = state.mu * state.largest / settings.penalty.start  # μ / μ_0
+    # A start that is a power of ρ is reached in spite of rounding.
+    late = state.mu * state.largest >= settings.surrogate_start * (1 - 1e-9)
     return Wanted(
         threshold,
-        surrogate=settings.surrogate if ratio >= settings.surrogate_start else "nuclear",
+        surrogate=settings.surrogate if late else "nuclear",
         form=state.form,
-        most=state.rank if state.frozen else None,
         expected=state.rank,
     )
 
@@ -175,13 +194,14 @@ def _outcome(record: InnerRecord, settings: Settings) -> Status | None:
     """How the loop ends with this iteration; None if it goes on."""
     if not np.isfinite(record.objective + record.primal_residual):
         return Status.NON_FINITE
-    optimal = record.dual_residual <= settings.penalty.dual_tol or not settings.convex
-    # The published rule looks at the primal residual alone; a balanced run also waits for the
-    # dual one.
-    enough = optimal or not settings.penalty.waits_for_dual
-    if record.primal_residual <= settings.tol and enough:
-        return Status.CONVERGED if optimal else Status.STALLED
-    return None
+    if settings.certified:
+        return Status.CONVERGED if record.gap <= settings.tol else None
+    # The published rule looks at the primal residual alone, which a growing penalty lets fall
+    # wherever the iterates are.
+    if record.primal_residual > settings.tol:
+        return None
+    optimal = record.dual_residual <= DUAL_TOL or not settings.convex
+    return Status.CONVERGED if optimal else Status.STALLED
 
 
 def _initial_state(
@@ -206,7 +226,7 @@ def _initial_state(
         largest=largest,
         form=form_for(1 / mu, largest),
         rank=1 if near is None else near.rank,
-        frozen=False,
+        watch=Watch(settings.penalty.balance),
         singular_values=np.zeros(0),
         record=None,
     )
@@ -226,6 +246,7 @@ def _without_answer(problem: Problem, data_norm: float, outer: int) -> Solution:
         primal_residual=data_norm,
         dual_residual=0.0,
         penalty=0.0,
+        gap=data_norm,
     )
     delta = np.zeros((len(problem.data), problem.size))
     zeros = [np.zeros_like(problem.data) for _ in range(3)]

@@ -141,7 +141,10 @@ class Decomposing:
         float, typer.Option(help="Larger keeps more in the clean picture.")
     ] = 1.0
     rank_surrogate: Surrogate = None
-    tol: Annotated[float, typer.Option(help="Relative residual at which to stop.")] = 1e-5
+    tol: Annotated[
+        float | None,
+        typer.Option(help="How far above the optimum to stop, proved; MeADMM: the residual."),
+    ] = None
     schedule: Schedule = "auto"
 
     def keywords(self) -> dict[str, Any]:

@@ -30,6 +30,15 @@ def _schedules() -> list[str]:
     return ["auto", *SCHEDULES]
 
 
+def _check_schedule(value: str | None) -> str | None:
+    """Refuse an unknown schedule; of one that is no more, say what took its place."""
+    from rankfold.admm.schedules import FORMER
+
+    if value in FORMER:
+        raise typer.BadParameter(f"{value!r} is no more: {FORMER[value]}")
+    return one_of("schedule", _schedules)(value)
+
+
 def _starts() -> list[str]:
     """What suits the method, and the rows of ROUTES."""
     from rankfold.align.routes import ROUTES
@@ -89,8 +98,8 @@ Surrogate = Annotated[
 Schedule = Annotated[
     str,
     typer.Option(
-        help="quick: RASL and robust PCA nearly as good, several times faster.",
-        callback=one_of("schedule", _schedules),
+        help="published: RASL and robust PCA as published, slower and without a proof.",
+        callback=_check_schedule,
     ),
 ]
 Start = Annotated[

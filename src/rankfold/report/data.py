@@ -68,6 +68,7 @@ def _of_alignment(run: Run, result: Alignment) -> ReportData:
             ("failed", str(int(result.failed.sum()))),
             ("rank", str(result.rank)),
             ("objective", f"{result.objective:.3f}"),
+            *_gap(result.gap),
             ("frame (height × width)", f"{result.frame.height} × {result.frame.width}"),
             ("method", f"{result.method}, {result.family}"),
             *_time(run),
@@ -147,7 +148,7 @@ def _alignment_tone(result: Alignment) -> str:
 
 def _of_decomposition(run: Run, result: Decomposition) -> ReportData:
     """What is shown of a decomposition without transforms."""
-    # The parts add up to the pictures, up to the solver's tolerance. n x h x w [x c]
+    # The parts add up to the pictures. n x h x w [x c]
     given = result.low_rank + result.sparse
     low, high = display_range([given])
     height, width = result.low_rank.shape[1:3]
@@ -164,6 +165,7 @@ def _of_decomposition(run: Run, result: Decomposition) -> ReportData:
             ("pictures", str(len(cards))),
             ("rank", str(result.rank)),
             ("objective", f"{result.objective:.4g}"),
+            *_gap(result.gap),
             ("size (height × width)", f"{height} × {width}"),
             ("method", result.method),
             *_time(run),
@@ -229,6 +231,11 @@ def _title(run: Run) -> str:
 def _command(run: Run) -> str:
     """What repeats the run; empty if unknown."""
     return str(run.config.get("command", ""))
+
+
+def _gap(gap: float | None) -> list[tuple[str, str]]:
+    """How far the objective is from the optimum at most, if that is known."""
+    return [] if gap is None else [("above the optimum by at most", f"{100 * gap:.2g} %")]
 
 
 def _time(run: Run) -> list[tuple[str, str]]:

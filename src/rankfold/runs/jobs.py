@@ -110,6 +110,7 @@ def run_align(
         images=len(result.names),
         rank=result.rank,
         objective=result.objective,
+        gap=result.gap,
         seconds=_since(began),
         remarks=tuple(remarks),
         stop_rule=result.stop_rule,
@@ -170,6 +171,7 @@ def run_decompose(
         images=len(source),
         rank=result.rank,
         objective=result.objective,
+        gap=result.gap,
         seconds=_since(began),
         remarks=tuple(remarks),
     )

@@ -24,6 +24,8 @@ class Summary:
         How the solver ended.
     images, rank : int
     objective : float
+    gap : float or None
+        How far it is above the optimum at most, relative to itself; None: not known.
     seconds : float
         For everything, from reading to the last file.
     remarks : tuple of str
@@ -35,6 +37,7 @@ class Summary:
     images: int
     rank: int
     objective: float
+    gap: float | None
     seconds: float
     remarks: tuple[str, ...]
 
@@ -58,6 +61,7 @@ class Summary:
             "images": self.images,
             "rank": self.rank,
             "objective": self.objective,
+            "gap": self.gap,
             "seconds": self.seconds,
         }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from math import isnan
 from typing import Any
 
 from rankfold.runs.display import Array
@@ -19,7 +20,8 @@ def trace_lines(trace: Trace) -> Iterator[dict[str, Any]]:
     Yields
     ------
     dict
-        ``level`` is "inner" or "outer". An outer iteration follows its inner ones.
+        ``level`` is "inner" or "outer". An outer iteration follows its inner ones. A gap of which
+        nothing is known is None, because NaN is no word of JSON.
     """
     inner = _rows(trace.inner)
     outer_by_number = {int(row["outer"]): row for row in _rows(trace.outer)}
@@ -37,4 +39,8 @@ def _rows(columns: Mapping[str, Array]) -> list[dict[str, Any]]:
     if not columns:
         return []
     length = len(next(iter(columns.values())))
-    return [{name: column[k].tolist() for name, column in columns.items()} for k in range(length)]
+    rows = [{name: column[k].tolist() for name, column in columns.items()} for k in range(length)]
+    for row in rows:
+        if "gap" in row and isnan(row["gap"]):
+            row["gap"] = None
+    return rows

@@ -4,9 +4,11 @@ import numpy as np
 import pytest
 
 from rankfold.admm import Problem, Settings, layout, solve
-from rankfold.admm.blocks import Pixels
+from rankfold.admm import blocks as admm_blocks
+from rankfold.admm.blocks import Pixels, joined, project_onto
 from rankfold.admm.layout import ALL, copy_slab, cut, pieces
 from rankfold.admm.slabs import Slabs
+from rankfold.manifold import get_projector
 from rankfold.scale import Serial
 from samples import with_basis, with_holes
 
@@ -129,6 +131,67 @@ class TestPixels:
         covered = [k for piece in pixels.columns for k in range(piece.start, piece.stop)]
         assert covered == list(range(90))
         np.testing.assert_allclose(pixels.gram(), whole["A"] @ whole["A"].T, atol=1e-12)
+
+
+class TestJoined:
+    """Neighbouring pieces become one, where they are short."""
+
+    @pytest.mark.parametrize("least", [0, 1, 7, 8, 20, 64, 65, 1000])
+    @pytest.mark.parametrize("length", [1, 7, 64])
+    def test_they_cover_the_same_columns_and_all_but_the_last_are_long_enough(self, length, least):
+        columns = pieces(65, length)
+        found = joined(columns, least)
+        covered = [k for piece in found for k in range(piece.start, piece.stop)]
+        assert covered == list(range(65))
+        assert all(piece.stop - piece.start >= least for piece in found[:-1])
+        # Only whole pieces are joined, and no more of them than it takes.
+        assert {piece.stop for piece in found} <= {piece.stop for piece in columns}
+        longest = max(least, 1) + length - 1
+        assert all(piece.stop - piece.start <= longest for piece in found)
+
+    def test_pieces_that_are_long_enough_stay_as_they_are(self):
+        columns = pieces(65, 7)
+        assert joined(columns, 7) == columns
+        assert joined(columns, 8) == [slice(k, min(k + 14, 65)) for k in range(0, 65, 14)]
+        assert joined([], 3) == []
+
+    @pytest.mark.parametrize("missing", [False, True])
+    @pytest.mark.parametrize(("by", "length"), [("columns", 24), ("rows", 5)])
+    def test_a_projection_is_the_same_whatever_is_surveyed_together(
+        self, by, length, missing, monkeypatch
+    ):
+        """The statistics are sums over pixels, so only their last digits depend on the pieces."""
+        monkeypatch.setattr(admm_blocks, "COLUMNS", 24)
+        # Windows of 3 px reach into the rows before and after: a halo of 40 px.
+        projector = get_projector("regression", 4, window=0.3)
+        problem = problem_of(12, 240, missing)
+        problem = Problem(problem.data, LAM, problem.weights, shape=(1, 12, 20))
+        found = []
+        counts = []
+        for halos in (0, 1, 4, 1000):
+            monkeypatch.setattr(admm_blocks, "HALOS", halos)
+            slabs, _ = filled(problem, by, length)
+            for slab in slabs:
+                # Pixels in error and others, so that the vote around each of them matters.
+                slab.E[np.abs(slab.E) < 0.7] = 0
+            counting = Counting()
+            project_onto(projector, problem, slabs, None, counting)
+            counts.append(counting.counts[0])
+            found.append(Pixels(problem, slabs).read("P", 0, 240))
+        assert counts == [10, 5, 2, 1]
+        for other in found[1:]:
+            np.testing.assert_allclose(other, found[0], rtol=1e-9, atol=1e-12)
+
+
+class Counting(Serial):
+    """How many pieces are run at a time."""
+
+    def __init__(self):
+        self.counts = []
+
+    def run(self, function, slabs, *shared):
+        self.counts.append(len(slabs))
+        return super().run(function, slabs, *shared)
 
 
 @pytest.mark.parametrize("whole", [layout.WHOLE_VALUES, 0])

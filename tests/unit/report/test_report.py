@@ -38,12 +38,19 @@ def test_the_data_are_those_of_the_result(run, aligned):
     assert dict(data.facts)["rank"] == str(aligned.rank)
     assert dict(data.facts)["time"] == "3.3 min"
     assert dict(data.facts)["frame (height × width)"] == "45 × 42"
+    assert dict(data.facts)["above the optimum by at most"] == f"{100 * aligned.gap:.2g} %"
     spectrum = data.spectra["low-rank"]
     assert (spectrum > 1e-6 * spectrum[0]).sum() == aligned.rank
     # the outline of the frame on the picture, as shares of it
     corners = aligned.apply_points(aligned.frame.corners)[3]
     h, w = aligned.source_shapes[3]
     np.testing.assert_allclose(np.array(data.cards[3].outline) * [w, h] - 0.5, corners)
+
+
+def test_nothing_is_said_of_a_gap_that_is_not_known(run, aligned):
+    unknown = replace(run, result=replace(aligned, gap=None))
+    labels = [label for label, _ in report_data(unknown).facts]
+    assert not any("optimum" in label for label in labels)
 
 
 @pytest.mark.parametrize(

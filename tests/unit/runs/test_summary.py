@@ -13,6 +13,7 @@ SHARED = {
     "images": 16,
     "rank": 3,
     "objective": 1.5,
+    "gap": 8e-5,
     "seconds": 2.0,
     "remarks": (),
 }
@@ -64,6 +65,8 @@ def test_values_are_plain():
     value = json.loads(json.dumps(summary.as_dict(), allow_nan=False))
     assert value["run"] == "run"
     assert value["status"] == "CONVERGED"
+    assert value["gap"] == 8e-5
+    assert Summary(**{**SHARED, "gap": None}).as_dict()["gap"] is None
     assert value["frame"] == [45, 42]
     assert value["rescued"] == ["c.png"]
     assert value["verdict"] == "partial"

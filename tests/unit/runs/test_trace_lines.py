@@ -20,8 +20,14 @@ def test_an_outer_iteration_follows_its_inner_ones(aligned):
 
 
 def test_rows_are_plain_values(aligned):
-    line = next(trace_lines(aligned.trace))
-    assert json.loads(json.dumps(line)) == line
+    for line in trace_lines(aligned.trace):
+        assert json.loads(json.dumps(line, allow_nan=False)) == line
+
+
+def test_a_gap_that_is_not_known_is_null(aligned):
+    gaps = [line["gap"] for line in trace_lines(aligned.trace) if line["level"] == "inner"]
+    assert gaps[0] is None
+    assert gaps[-1] == aligned.gap
 
 
 def test_nothing_happened():
