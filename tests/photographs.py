@@ -5,7 +5,7 @@ from functools import cache
 import numpy as np
 from scipy import ndimage
 
-from rankfold.families import FAMILIES, map_points
+from rankfold.families import FAMILIES, map_points, shift
 
 SHAPE = (180, 240)
 
@@ -70,3 +70,23 @@ def views(count=5, seed=0):
         exact = photograph(scene(seed), T)
         pictures.append(np.clip(exact + rng.normal(0, 0.01, SHAPE), 0, 1))
     return pictures, truth
+
+
+@cache
+def near_views(count=6, shape=(160, 200), noise=0.01, seed=0):
+    """Pictures of one scene a little turned and moved, and the maps to the wall.
+
+    Their middles lie within a few pixels of each other, so that they align from there.
+    """
+    rng = np.random.default_rng(seed)
+    middle = (np.array(shape[::-1]) - 1) / 2
+    pictures = []
+    truth = []
+    for _ in range(count):
+        turn = FAMILIES["euclidean"].matrix(
+            np.array([np.radians(rng.normal(0, 0.2)), *rng.normal(0, 0.7, 2)])
+        )
+        truth.append(shift(middle + 100) @ turn @ shift(-middle))
+        exact = photograph(scene(), truth[-1], shape)
+        pictures.append(exact + rng.normal(0, noise, shape))
+    return pictures, np.stack(truth)

@@ -14,7 +14,7 @@ from rankfold import METHODS, STAGES, AlignSettings
 from rankfold.admm import SCHEDULES, Penalty
 from rankfold.align import setting_rows
 from rankfold.align.routes import ROUTES
-from rankfold.align.stages import usual_stages
+from rankfold.align.stages import Stage, usual_stages
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 MADE = "<!-- Made by tools/pages_from_tables.py; change the table in the code, not this page. -->"
@@ -25,13 +25,15 @@ Every number of `rankfold.align` that was tuned, with its unit and where it came
 settings` prints the same. Change one with
 `align(..., settings=AlignSettings().changed({"features.smooth": 1.0}))` or
 `rankfold align ... --set features.smooth=1.0`. The values that were used are in `result.settings`
-and in `result.json`. Lengths are in pixels of the frame; "development faces" are those of
+and in `result.json`. Lengths are in pixels of the frame on which a stage works, which is a smaller
+one where the frame is [large](choices.md#large-frames); "development faces" are those of
 [the evaluation](evaluation.md)."""
 
 SCHEDULES_HEAD = """\
 How the penalty μ grows: the rows of `SCHEDULES` (`src/rankfold/admm/schedules.py`, which says what
-each number is), in a decomposition and in the steps of an alignment. They are chosen as a whole, by
-`schedule=`; where their numbers came from is in [the inner solver](solver.md)."""
+each number is), in a decomposition, in the steps of an alignment on pixels, and in those on
+features. They are chosen as a whole, by `schedule=`; where their numbers came from is in
+[the inner solver](solver.md)."""
 
 STAGES_HEAD = """\
 What `rankfold.align` does, in order; `rankfold stages` prints the same. The plan, the progress bar,
@@ -40,7 +42,12 @@ page does."""
 
 STAGES_FOOT = """\
 Every stage before the pixels can be switched on and off for every method that moves pictures:
-`start`, `features`, `rescue`. How far each stage moved each picture is in `result.trace.stages`."""
+`start`, `features`, `rescue`. How far each stage moved each picture is in `result.trace.stages`.
+
+The column "frame" is about [large frames](choices.md#large-frames), whose short side is longer than
+the setting `resolution.side`: on a smaller frame, or on the whole one. `fine` is left out where the
+frame is not large and under `schedule="published"`, and moves nothing where pictures do not share
+fine detail."""
 
 ROUTES_HEAD = """\
 What the stage `start` can do: the rows of `ROUTES` in `src/rankfold/align/routes.py`, in the order
@@ -71,7 +78,11 @@ def schedules_table() -> list[str]:
     names = [field.name for field in fields(Penalty)]
     lines += [f"| schedule | {' | '.join(names)} |", "|---" * (len(names) + 1) + "|"]
     for schedule in SCHEDULES.values():
-        kinds = {"": schedule.penalty, ", steps": schedule.steps.penalty}
+        kinds = {
+            "": schedule.penalty,
+            ", steps": schedule.steps.penalty,
+            ", steps on features": schedule.rough_steps.penalty,
+        }
         for kind, penalty in kinds.items():
             values = [f"{getattr(penalty, name):g}" for name in names]
             lines.append(f"| {schedule.name}{kind} | {' | '.join(values)} |")
@@ -81,14 +92,25 @@ def schedules_table() -> list[str]:
 def stages_page() -> str:
     """What an alignment does, in order, and which method does which of it."""
     lines = ["# Stages", "", MADE, "", STAGES_HEAD, ""]
-    lines += ["| stage | what it does | usual outer x inner iterations | by itself in |"]
-    lines += ["|---|---|---|---|"]
+    lines += ["| stage | what it does | usual outer x inner iterations | by itself in | frame |"]
+    lines += ["|---|---|---|---|---|"]
     for stage in STAGES.values():
-        methods = ", ".join(name for name, row in METHODS.items() if stage in usual_stages(row))
         usual = f"{stage.outer} x {stage.inner}"
-        lines.append(f"| `{stage.name}` | {stage.sentence} | {usual} | {methods} |")
+        words = [f"`{stage.name}`", stage.sentence, usual, methods_with(stage), frame_of(stage)]
+        lines.append(f"| {' | '.join(words)} |")
     lines += ["", STAGES_FOOT, "", *routes_table()]
     return "\n".join(lines) + "\n"
+
+
+def methods_with(stage: Stage) -> str:
+    """The methods that do a stage by themselves, and whether only on a large frame."""
+    names = [name for name, row in METHODS.items() if stage in usual_stages(row, large=True)]
+    return ", ".join(names) + (", if the frame is large" if stage.refines else "")
+
+
+def frame_of(stage: Stage) -> str:
+    """On which frame a stage works where the frame is large."""
+    return "whole" if stage.whole else "smaller"
 
 
 def routes_table() -> list[str]:

@@ -54,6 +54,8 @@ def assert_close(problem, settings, **words):
     for one, other in zip(fast.records, plain.records, strict=True):
         assert one.objective == pytest.approx(other.objective, rel=1e-9)
         assert one.rank == other.rank
+        # NaN where nothing was proved, in the same iterations.
+        assert one.gap == pytest.approx(other.gap, rel=1e-6, abs=1e-9, nan_ok=True)
         assert one.primal_residual == pytest.approx(other.primal_residual, rel=1e-5, abs=1e-12)
         assert one.dual_residual == pytest.approx(other.dual_residual, rel=1e-5, abs=1e-10)
     size = np.abs(problem.data).max()
@@ -77,8 +79,21 @@ def test_every_schedule_with_holes_and_transforms(shape, missing, moving, schedu
     assert_close(problem, Settings(tol=1e-6, penalty=SCHEDULES[schedule].penalty))
 
 
+@pytest.mark.parametrize("missing", [False, True])
+def test_a_certified_run(shape, missing):
+    row = SCHEDULES["certified"]
+    problem = problem_of(shape, missing)
+    settings = Settings(tol=1e-5, penalty=row.penalty, certified=True)
+    first = assert_close(problem, settings)
+    assert first.proved_gap <= 1e-5
+    noise = 1e-3 * np.random.default_rng(2).standard_normal(shape)
+    seen = 1 if problem.weights is None else problem.weights
+    moved = replace(problem, data=problem.data + noise * seen)
+    assert_close(moved, replace(settings, penalty=row.after_steps), near=first)
+
+
 @pytest.mark.parametrize("moving", [False, True])
-@pytest.mark.parametrize("schedule", ["balanced", "quick"])
+@pytest.mark.parametrize("schedule", SCHEDULES)
 def test_the_penalty_of_the_steps_from_a_near_solution(shape, moving, schedule):
     problem = problem_of(shape, missing=True, moving=moving)
     row = SCHEDULES[schedule]

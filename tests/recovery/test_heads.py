@@ -11,29 +11,45 @@ from rankfold.metrics import alignment_error, mean_scale
 SEEDS = range(4)
 
 
-def run(seed, **options):
+# How each schedule ends, and how far (px) the mean eye of a batch may be from its place. Rough
+# steps end up to a twentieth of a pixel elsewhere, in either direction; on average as near.
+SCHEDULES = {"published": (rf.Status.STALLED, 0.2), "certified": (rf.Status.CONVERGED, 0.25)}
+
+
+def run(seed, schedule, **options):
     batch = rendered_heads(30, seed=seed, **options)
-    result = rf.align(batch.images, method="rasl", frame=batch.frame, init=batch.start, n_jobs=2)
-    assert result.status is rf.Status.CONVERGED
+    result = rf.align(
+        batch.images,
+        method="rasl",
+        frame=batch.frame,
+        init=batch.start,
+        schedule=schedule,
+        n_jobs=2,
+    )
+    assert result.status is SCHEDULES[schedule][0]
     error = alignment_error(result.transforms, batch.truth, batch.points)
     return batch, result, error
 
 
-def test_eyes_are_aligned_to_a_fifth_of_a_pixel_and_a_frame_beyond_the_edge_hardly_hurts():
+@pytest.mark.parametrize("schedule", SCHEDULES)
+def test_eyes_are_aligned_to_a_fifth_of_a_pixel_and_a_frame_beyond_the_edge_hardly_hurts(schedule):
+    _, most = SCHEDULES[schedule]
     inside, outside = [], []
     for seed in SEEDS:
-        batch, result, error = run(seed)
+        batch, result, error = run(seed, schedule)
         assert alignment_error(batch.start, batch.truth, batch.points).mean > 1.3
-        assert error.mean < 0.2
+        assert error.mean < most
         inside.append(error.mean)
 
-        batch, result, error = run(seed, overhang=0.15)
+        batch, result, error = run(seed, schedule, overhang=0.15)
         assert 0.6 < result.valid.mean() < 0.75
         outside.append(error.mean)
         assert abs(mean_scale(result.transforms, batch.truth, batch.frame.centre) - 1) < 0.002
-    # growth by less than half, for the batch of seeds and for each of them
+    assert np.mean(inside) < 0.2
+    # Growth by less than half for the batch of seeds, and for each of them where steps are exact.
     assert np.mean(outside) < 1.5 * np.mean(inside)
-    assert (np.array(outside) < 1.5 * np.array(inside)).all()
+    if schedule == "published":
+        assert (np.array(outside) < 1.5 * np.array(inside)).all()
 
 
 def test_pictures_that_cannot_find_their_place_are_flagged_and_the_others_are_not():

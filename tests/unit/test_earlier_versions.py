@@ -18,6 +18,10 @@ def test_a_result_is_read(name):
     assert isinstance(result, KINDS[name])
     assert result.version == "0.1.0"
     assert result.rank >= 1
+    # Not known, and not called zero.
+    assert result.gap is None
+    assert "gap" not in result.trace.inner
+    assert "optimum" not in repr(result)
 
 
 @pytest.mark.parametrize("kind", KINDS.values())

@@ -176,7 +176,9 @@ def bench(
     ],
     what: Annotated[
         list[str] | None,
-        typer.Argument(help="rpca, rasl, iteration, growth, start, profile; all by default."),
+        typer.Argument(
+            help="rpca, rasl, defaults, iteration, growth, start, profile; all by default."
+        ),
     ] = None,
     data: Annotated[
         Path | None,
@@ -191,11 +193,14 @@ def bench(
     peers: Annotated[
         Path | None,
         typer.Option(
-            help="A Python that has pyrpca, sporco, tensorly and rasl; this one by default."
+            help="A Python that has pyrpca, sporco, tensorly, rasl, pystackreg; or this one."
         ),
     ] = None,
     octave_rasl: Annotated[
         Path | None, typer.Option(help="A copy of the published RASL toolbox, run by octave.")
+    ] = None,
+    earlier: Annotated[
+        Path | None, typer.Option(help="A checkout of an earlier version, to compare with.")
     ] = None,
     quick: Annotated[
         bool, typer.Option("--quick", help="Small generated sizes, one run, no peers: a trial.")
@@ -211,7 +216,7 @@ def bench(
 
     voice = Voice(json, quiet)
     chosen = room.cases(what)
-    setting = room.setting_for(data, repeats, quick, peers, octave_rasl)
+    setting = room.setting_for(data, repeats, quick, peers, octave_rasl, earlier)
     counter = TextColumn("{task.completed:.0f} of {task.total}")
     label = TextColumn("{task.description}")
     with _bar(voice, BarColumn(), counter, TimeElapsedColumn(), label) as (bar, task):

@@ -65,7 +65,7 @@ class TestCommand:
 
     def test_what_is_wrong_is_said(self, trial, tmp_path, monkeypatch):
         monkeypatch.delenv("RANKFOLD_DATA", raising=False)
-        assert "choose from rpca, rasl, iteration" in run("rpac", "-o", tmp_path, code=1).output
+        assert "choose from rpca, rasl, defaults" in run("rpac", "-o", tmp_path, code=1).output
         said = run("rasl", "-o", tmp_path, code=1).output
         assert "--data" in said
         assert "RANKFOLD_DATA" in said

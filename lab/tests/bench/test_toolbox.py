@@ -96,7 +96,7 @@ class TestToolbox:
         (row,) = merged(rows)
         assert (row["median"], row["memory"]) == (35.0, None)
         assert ratio(row, {"seconds": [1.0, 2.0], "median": 1.5}) == 25.0
-        ours = rasl("rankfold quick", 2.0, 16.0, ours=True)
+        ours = rasl("rankfold", 2.0, 16.0, ours=True)
         records = {"rasl": {"rows": [ours, row], "quick": False, "repeats": 2, **WHEN}}
         assert (
             judged(f"Al_Gore, one thread: x faster than {TOOLBOX}", rasl=[ours, row]).verdict

@@ -85,9 +85,11 @@ def test_the_product_reaches_the_objective_of_a_spline_prototype(name, bound):
         init=points,
         sparsity_weight=settings["lambda_c"],
         outer_tol=0,
+        schedule="published",
         n_jobs=2,
     )
-    assert result.status is rf.Status.CONVERGED
+    # Its last decomposition ends as published too: where the penalty has frozen the iterates.
+    assert result.status is rf.Status.STALLED
     trace = result.trace.outer
     assert trace["objective"][-1] <= bound
     # and the table in the docs says so

@@ -14,7 +14,7 @@ from rankfold.align.stages import run_stages
 from rankfold.align.steps import Gauge
 from rankfold.manifold import Projector, WholeRows
 from rankfold.result import Alignment
-from rankfold.scale import Executor, executor_for
+from rankfold.scale import Executor, executor_for, give_back
 from rankfold.stack import Frame
 from rankfold.status import Observer, announce
 
@@ -80,7 +80,7 @@ def align(
         K of the projector; 7 while aligning and 12 for the last decomposition by default, at most
         n - 1.
     rank_surrogate : {"nuclear", "reweighted", "auto"}
-        "reweighted" continues with a concave surrogate of the rank from μ = 8 μ_0 on, and on
+        "reweighted" continues with a concave surrogate of the rank from μ = 10/σ_1 on, and on
         pixels only after steps with the nuclear norm.
     features : {"contrast", None, "auto"}
         Find the transforms on contrast features first; light matters less there.
@@ -106,18 +106,19 @@ def align(
         stays.
     max_outer, outer_tol : int, float
         At most so many linearisations; stop when the median image's corners move less than this
-        (frame pixels).
+        (pixels of the frame, of the smaller one where a large frame is searched on that).
     max_inner, inner_tol : int, float
         The same for the inner solver; its tolerance is relative to the norm of the data. The last
-        decomposition may take five times as many iterations, because it also waits for the dual
-        residual.
-    schedule : {"auto", "balanced", "quick", "published"}
-        How the penalty of RASL and robust PCA grows. "balanced" (what "auto" means) solves the
-        problem of every step from scratch to ``inner_tol``, as RASL does, and ends at an optimum.
-        "quick" solves it to 1e-2, later 3e-3, from where the last one ended, in single precision,
-        and ends a little above the optimum, in a fifth to a tenth of the time. For twenty pictures
-        or more: with fewer, three digits are too few. "published" ends as RASL does, where the
-        penalty has frozen the iterates. MeADMM has its own schedule and refuses any other.
+        decomposition ends by ``settings.decomposition``: by a proved gap where there can be one,
+        which may take five times as many iterations, else by the coarser one of both tolerances.
+    schedule : {"auto", "certified", "rough", "published"}
+        How RASL and robust PCA are solved. "certified" (what "auto" means for them) solves the
+        problem of every step to two or three digits, from where the last one ended and in single
+        precision, and stops the last decomposition when it is proved to be near the optimum.
+        Batches of fewer than twenty pictures take steps to ``inner_tol``, from scratch: for them
+        three digits are too few. "published" does all as RASL does, and ends where its penalty
+        has frozen the iterates. MeADMM and the reweighted surrogate are not convex, so nothing
+        can be proved: "rough" (what "auto" means for them) also solves steps to a few digits.
     n_jobs : int, optional
         Threads; -1 for all cores. The result has the same bits for every number.
     executor : Executor, optional
@@ -128,10 +129,11 @@ def align(
         a stage that begins and the names of all.
     strict : bool
         Raise ConvergenceError instead of warning when the run did not converge. Status STALLED
-        does not count: it is what the schedules that do not wait are asked for.
+        does not count: it is what ``schedule="published"`` asks for.
     dtype : float64 or float32
-        Precision of the steps on pixels and of the result. What is done on features is in single
-        precision for large batches in any case; so are the steps of ``schedule="quick"``.
+        Of the pictures in the result, and the precision where ``schedule`` is "published". MeADMM
+        is computed in single precision, and so are rough steps and batches of more than two
+        million values.
     settings : AlignSettings, optional
         Every other number of the pipeline; see ``docs/settings.md``.
 
@@ -183,5 +185,6 @@ def complete(job: Job, strict: bool = False) -> Alignment:
     job.check_cover()
     job.check_guide()
     result = assemble(*run_stages(job), job.request.start)
+    give_back()
     announce(result.status, "align", strict, stacklevel=4)
     return result

@@ -33,11 +33,17 @@ def assemble(job: Job, progress: Progress, start: Floats) -> Alignment:
     assert solution is not None
     assert judgement is not None
     interrupted = solution.status is Status.STOPPED
-    # Before the last iteration A + E is not yet D: what is not in A belongs to the error.
-    sparse = rows.data - solution.low_rank if interrupted else solution.sparse
     # Pixels that no picture shows stay unknown.
     seen = rows.valid.any(axis=0)
-    units = (rows.norms * stack.units)[:, None].astype(rows.data.dtype)
+    units = (rows.norms * stack.units)[:, None].astype(request.dtype)
+    aligned = rows.data * units
+    low_rank = solution.low_rank * units
+    # A + E is D only to the tolerance: what is not in A belongs to the error.
+    sparse = aligned - low_rank
+    # In place, because these arrays are the largest there are.
+    aligned[~rows.valid] = np.nan
+    sparse[~rows.valid] = 0
+    low_rank[:, ~seen] = np.nan
     rescued = np.zeros(len(stack), bool) if progress.rescued is None else progress.rescued
 
     def pictures(values: Array) -> Array:
@@ -46,9 +52,9 @@ def assemble(job: Job, progress: Progress, start: Floats) -> Alignment:
     return Alignment(
         transforms=stack.to_original(progress.transforms(job)),
         start=stack.to_original(start),
-        aligned=pictures(np.where(rows.valid, rows.data * units, np.nan)),
-        low_rank=pictures(np.where(seen, solution.low_rank * units, np.nan)),
-        sparse=pictures(np.where(rows.valid, sparse * units, 0)),
+        aligned=pictures(aligned),
+        low_rank=pictures(low_rank),
+        sparse=pictures(sparse),
         valid=rows.valid.reshape(len(stack), -1, *request.frame.shape)[:, 0],
         verdicts=codes(judgement.verdicts),
         lost=judgement.lost,
@@ -58,6 +64,7 @@ def assemble(job: Job, progress: Progress, start: Floats) -> Alignment:
         base=stack.to_original(request.start),
         singular_values=solution.singular_values,
         objective=solution.objective,
+        gap=solution.proved_gap,
         status=outcome(progress),
         stop_rule="observer" if interrupted else progress.stop_rule,
         rescued=rescued,

@@ -235,12 +235,15 @@ def tiles_of(
     peaks, distances, energies = np.empty((3, *shape))
     border = ((0, 0), (REACH, REACH), (REACH, LANES - 1 - REACH))
     padded = np.pad(predicted.reshape(-1, height, width), border)
+    squares = padded**2
     pictures = rows.values.reshape(-1, height, width)
-    valid = rows.valid.reshape(-1, height, width)
+    seen = rows.valid.reshape(-1, height, width).astype(pictures.dtype)
 
     def one(i: int) -> None:
+        totals = np.pad(squares[i].cumsum(0, np.float64).cumsum(1), ((1, 0), (1, 0)))
+        given = (pictures[i], seen[i], padded[i], squares[i], totals)
         written = (peaks[i], distances[i], energies[i])
-        tile_peaks(pictures[i], valid[i], padded[i], downward, across, numbers.floor, *written)
+        tile_peaks(*given, downward, across, numbers.floor, *written)
 
     shared_out(executor, 100 * height * width).run(one, range(len(rows)))
     flat = (len(rows), -1)

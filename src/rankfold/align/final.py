@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from rankfold.admm import Problem, Settings, Solution, default_sparsity, weights_of
+from rankfold.admm import Problem, Settings, Solution, default_sparsity, solve, weights_of
 from rankfold.align.agreement import confirmation
 from rankfold.align.job import Job
 from rankfold.align.progress import Progress, Rows
 from rankfold.align.verdicts import judge
+from rankfold.scale import give_back
 from rankfold.warp.linearisation import warp_normalised
 
 
 def decomposition_stage(job: Job, progress: Progress) -> Progress:
-    """Decompose at fixed transforms, so that aligned = low_rank + sparse to the tolerance."""
+    """Decompose at fixed transforms, so that aligned = low_rank + sparse."""
     request = job.request
+    job.forget("search", "rehearsal", "contrast")
     rows = Rows(*warp_normalised(job.full, progress.transforms(job), job.executor))
     problem = Problem(
         rows.data,
@@ -24,6 +26,8 @@ def decomposition_stage(job: Job, progress: Progress) -> Progress:
         shape=job.full.row_shape,
     )
     near = nearby_solution(job, progress)
+    job.forget("full", "pixels")
+    give_back()
     # An observer that has stopped the alignment still gets its pictures decomposed.
     watch = None if progress.over else job.observe
     settings = last_settings(job, going_on=near is not None)
@@ -33,7 +37,8 @@ def decomposition_stage(job: Job, progress: Progress) -> Progress:
 
 def nearby_solution(job: Job, progress: Progress) -> Solution | None:
     """The last step's solution, where the schedule goes on from it and its rows are these."""
-    goes_on = job.request.schedule.after_steps is not None
+    schedule = job.request.schedule
+    goes_on = schedule.after_steps is not None and len(job.request.stack) >= schedule.steps.least
     if not goes_on or progress.over or not job.guided_by_all:
         return None
     return progress.solution
@@ -43,13 +48,19 @@ def last_settings(job: Job, going_on: bool) -> Settings:
     """Inner settings of the last decomposition."""
     request = job.request
     schedule = request.schedule
-    settings = replace(request.inner, clone=request.last_clone, penalty=schedule.penalty)
+    penalty = schedule.penalty
     if going_on and schedule.after_steps is not None:
-        settings = replace(settings, penalty=schedule.after_steps)
-    if settings.convex:
-        more = request.settings.decomposition.more_iterations
-        settings = replace(settings, max_iter=more * settings.max_iter)
-    return settings
+        penalty = schedule.after_steps
+    settings = replace(request.inner, clone=request.last_clone, penalty=penalty)
+    numbers = request.settings.decomposition
+    # Another solver may mean something else by its tolerance.
+    if schedule.certified and request.method.solve is solve:
+        most = numbers.more_iterations * settings.max_iter
+        return replace(settings, tol=numbers.gap, max_iter=most, certified=True)
+    if schedule.exact or request.method.solve is not solve:
+        return settings
+    tol = 10 * numbers.tol if job.is_large else numbers.tol
+    return replace(settings, tol=max(tol, settings.tol))
 
 
 def verdict_stage(job: Job, progress: Progress) -> Progress:

@@ -11,13 +11,13 @@ import numpy.typing as npt
 from rankfold.admm import Settings, Steps, default_sparsity
 from rankfold.align.features import contrast_sampler
 from rankfold.align.loop import InnerLoop, OuterLoop
-from rankfold.align.matching import available
 from rankfold.align.reduction import lossless_reduction
 from rankfold.align.request import Request
 from rankfold.errors import InputError
 from rankfold.families import Floats, shift
 from rankfold.scale import Executor
 from rankfold.stack import Frame, Stack
+from rankfold.stack.views import View
 from rankfold.status import Observer
 from rankfold.warp.sampling import Sampler, prepare
 
@@ -32,6 +32,14 @@ class Job:
     request: Request
     executor: Executor
     observe: Observer | None = None
+    # The pictures as they were given, where those of the request were made coarser since.
+    given: Stack | None = None
+
+    @property
+    def views(self) -> tuple[View, ...]:
+        """Small grey copies of the pictures as they were given, in which keypoints are found."""
+        stack = self.given or self.request.stack
+        return stack.views_to_match(self.request.settings.matching.side)
 
     @cached_property
     def full(self) -> Sampler:
@@ -86,13 +94,24 @@ class Job:
         )
 
     @property
+    def is_large(self) -> bool:
+        """Whether the pictures in the frame are too many values for a cache."""
+        stack = self.request.stack
+        values = len(stack) * self.request.frame.height * self.request.frame.width * stack.channels
+        return values > self.request.settings.decomposition.single_above
+
+    @property
+    def precision(self) -> npt.DTypeLike:
+        """The precision in which pictures are sampled and decomposed."""
+        schedule = self.request.schedule
+        single = schedule.single or (self.is_large and not schedule.exact)
+        return np.float32 if single else self.request.dtype
+
+    @property
     def rough(self) -> npt.DTypeLike:
         """The precision on features and blurred pixels, where a step needs three digits."""
-        request = self.request
-        pixels = request.frame.height * request.frame.width
-        values = request.family.size * len(request.stack) * pixels
-        large = values > request.settings.features.single_above
-        return np.float32 if large else request.dtype
+        single = self.request.schedule.rough_steps.single
+        return np.float32 if single else self.request.dtype
 
     def sparsity(self, sampler: Sampler) -> float:
         """λ for rows of a sampler."""
@@ -101,13 +120,21 @@ class Job:
 
     def plain(self, tol: float, surrogate: str = "nuclear") -> Settings:
         """Inner settings without the manifold, at most as fine as the caller's tolerance."""
-        inner = self.request.inner
-        return replace(inner, tol=max(tol, inner.tol), surrogate=surrogate, clone=None)
+        request = self.request
+        return replace(
+            request.inner,
+            tol=max(tol, request.inner.tol),
+            penalty=request.schedule.rough_steps.penalty,
+            surrogate=surrogate,
+            clone=None,
+        )
 
     def inner_loop(self, sampler: Sampler, settings: Settings) -> InnerLoop:
         """How the linearised problems on a sampler are solved."""
-        # Steps to a few digits are for the convex problem: the others start at a certain penalty.
-        steps = self.request.schedule.steps if settings.convex else Steps()
+        schedule = self.request.schedule
+        steps = schedule.steps if sampler is self.pixels else schedule.rough_steps
+        if len(sampler) < steps.least:
+            steps = Steps()
         solver = self.request.method.solve
         return InnerLoop(self.sparsity(sampler), settings, solver, steps)
 
@@ -125,22 +152,22 @@ class Job:
         )
 
     @cached_property
+    def search(self) -> Job:
+        """The same job on a smaller frame, on which places are searched."""
+        return self.on_smaller_frame(self.request.settings.resolution.side)
+
+    @cached_property
     def rehearsal(self) -> Job:
         """The same job on a smaller frame, on which starts are tried."""
-        # Keypoints are looked for in views of the pictures as they are.
-        views = self.request.route == "auto" and available()
-        return self.on_smaller_frame(self.request.settings.routes.side, views)
+        return self.on_smaller_frame(self.request.settings.routes.side)
 
     @cached_property
     def overview(self) -> Job:
         """The same job on a smaller frame, on which it is asked whether pictures agree."""
         return self.on_smaller_frame(self.request.settings.verdicts.side)
 
-    def on_smaller_frame(self, side: int, views: bool = False) -> Job:
-        """The same job with at most ``side`` px on the short side of its frame; itself if so.
-
-        ``views`` says whether pictures that are made coarser keep their views.
-        """
+    def on_smaller_frame(self, side: int) -> Job:
+        """The same job with at most ``side`` px on the short side of its frame; itself if so."""
         request = self.request
         factor = min(request.frame.shape) / side
         if factor <= 1:
@@ -148,9 +175,10 @@ class Job:
         small = Frame(*(round(size / factor) for size in request.frame.shape))
         start = request.start @ self._from_frame(small)
         # Pixels that are finer than the smaller frame can show would only take time.
-        stack = request.stack.reduced(self._reduction_for(small, start), views)
+        stack = request.stack.reduced(self._reduction_for(small, start), views=False)
         start = stack.from_original(request.stack.to_original(start))
-        return replace(self, request=replace(request, stack=stack, frame=small, start=start))
+        reduced = replace(request, stack=stack, frame=small, start=start)
+        return replace(self, request=reduced, given=self.given or request.stack)
 
     def _reduction_for(self, small: Frame, start: Floats) -> int:
         """How much coarser the pictures may be for a smaller frame."""
@@ -180,6 +208,11 @@ class Job:
         # One factor for both axes, so that a turn stays a turn.
         factor = min(frame.shape) / min(small.shape)
         return shift(frame.centre) @ np.diag([factor, factor, 1.0]) @ shift(-small.centre)
+
+    def forget(self, *names: str) -> None:
+        """Let go of what was made ready to be sampled: what comes next needs the room."""
+        for name in names:
+            self.__dict__.pop(name, None)
 
     def starting_at(self, start: Floats) -> Job:
         """The same job from another start (n, 3, 3), for which pictures are prepared anew."""
@@ -211,4 +244,4 @@ class Job:
 
     def _prepare(self, stack: Stack) -> Sampler:
         request = self.request
-        return prepare(stack, request.frame, request.start, request.dtype, self.executor)
+        return prepare(stack, request.frame, request.start, self.precision, self.executor)

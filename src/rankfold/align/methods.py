@@ -26,7 +26,7 @@ class Method:
     moves: bool = True
     # A row of PROJECTORS: the manifold constraint.
     projector: str | None = None
-    # "nuclear", or "reweighted": the concave surrogate from μ = 8 μ_0 on.
+    # "nuclear", or "reweighted": the concave surrogate from μ = 10/σ_1 on.
     rank_surrogate: str = "nuclear"
     # Stages before the pixels: on which features, or None for no such stage.
     features: str | None = None

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rankfold.admm import Settings, Solution
+from rankfold.align.confirmation import Confirmation
 from rankfold.align.job import Job
 from rankfold.align.loop import OuterLoop, iterate
 from rankfold.align.matching import Matches
@@ -52,6 +53,8 @@ class Progress:
     moved: dict[str, Floats] = field(default_factory=dict)
     # (n,): which pictures the rescue gave a new place.
     rescued: Bools | None = None
+    # How far the pictures confirm each other's places here, if that was asked already.
+    confirmation: Confirmation | None = None
     # Of the last linearised problem.
     solution: Solution | None = None
     # Of the decomposition at the final transforms.
@@ -96,4 +99,36 @@ def advance(
         status=result.status,
         stop_rule=result.stop_rule,
         solution=result.solution,
+        confirmation=None,
+    )
+
+
+def lifted(progress: Progress, whole: Job, small: Job, stage: str | None = None) -> Progress:
+    """A progress on a smaller frame as one on the whole frame.
+
+    Its outer iterations are counted as those of another ``stage``, if one is named.
+    """
+    begun = Progress.at_start(whole)
+    transforms = whole.from_smaller(small, progress.motion.transforms)
+    longer = min(whole.request.frame.shape) / min(small.request.frame.shape)
+
+    def on_whole(record: OuterRecord) -> OuterRecord:
+        """Lengths and transforms of a record in terms of the whole frame."""
+        return replace(
+            record,
+            stage=stage or record.stage,
+            median_displacement=longer * record.median_displacement,
+            displacement=longer * record.displacement,
+            transforms=whole.from_smaller(small, record.transforms),
+        )
+
+    return replace(
+        progress,
+        motion=begun.motion.reaching(transforms),
+        origin=whole.request.start,
+        outer=tuple(on_whole(record) for record in progress.outer),
+        moved={name: longer * moved for name, moved in progress.moved.items()},
+        # They belong to rows of the smaller frame.
+        solution=None,
+        confirmation=None,
     )

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from rankfold.align.basis import Basis, ridge_for, trust_in
 from rankfold.align.settings import RegistrationSettings
-from rankfold.align.steps import displacements, limit
+from rankfold.align.steps import limited
 from rankfold.families import Floats
 from rankfold.warp.linearisation import Motion
 from rankfold.warp.sampling import Sampler
@@ -39,25 +39,23 @@ def register(
     # F(τ + Δ) ≈ F + JΔ = w B, hence the rows J and -B of one least-squares problem in (Δ, w).
     design, weighted = np.empty((2, p + len(basis), m), basis.dtype)
     np.negative(basis, out=design[p:])
+    here = alone(motion, index, parameters)
     for factor in numbers.anneal:
         scale = factor * others.scale
         for _ in range(numbers.steps):
-            here = alone(motion, index, parameters)
             matrices, derivatives = here.differentials
             sampler.differentiate(index, matrices[0], derivatives[0], values, design[:p], valid)
             if 2 * valid.sum() < valid.size:
-                return parameters
+                return np.asarray(here.parameters[0])
             row = np.where(valid, values - 1, values.dtype.type(0))[None]
             residual = others.residual(row, valid[None], rounds=numbers.fit_rounds, scale=scale)[0]
             weight = trust_in(residual, valid, scale)
             np.multiply(design, weight, out=weighted)
             change = _solve(weighted, design, row[0])[:p]
-            step = limit(here, change[None], corners, trust=numbers.trust)[0]
-            parameters = parameters + step
-            there = alone(motion, index, parameters)
-            if displacements(here.transforms, there.transforms, corners)[0] < numbers.still:
+            _, here, moved = limited(here, change[None], corners, numbers.trust)
+            if moved[0] < numbers.still:
                 break
-    return parameters
+    return np.asarray(here.parameters[0])
 
 
 def _solve(weighted: Array, design: Array, row: Array) -> Floats:

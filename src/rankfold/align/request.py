@@ -57,6 +57,13 @@ class Request:
     settings: AlignSettings
 
     @property
+    def searches_small(self) -> bool:
+        """Whether places are searched on a smaller frame first."""
+        if self.schedule.exact or not self.method.moves:
+            return False
+        return min(self.frame.shape) > self.settings.resolution.side
+
+    @property
     def options(self) -> dict[str, Any]:
         """What was decided, as plain values, to be stored with a result."""
         return {
@@ -242,14 +249,13 @@ def schedule_for(
     chosen = get_method(method)
     manifold = chosen.projector if is_auto(projector) else projector
     surrogate = chosen.rank_surrogate if rank_surrogate == "auto" else rank_surrogate
-    # Φ and the concave surrogate come in when μ has reached a multiple of μ_0, so they need the
-    # published growth.
+    convex = manifold is None and Settings(surrogate=surrogate).convex
+    because = f"method {chosen.name!r}"
     if manifold is not None:
-        because = f"method {chosen.name!r} and its manifold constraint"
-        return get_schedule(schedule, False, because, "take the method 'rasl' or 'rpca'")
-    convex = Settings(surrogate=surrogate).convex
-    because = f"the {surrogate} surrogate of the rank"
-    return get_schedule(schedule, convex, because, "set rank_surrogate='nuclear'")
+        because += " and its manifold constraint, which is not convex"
+    elif not convex:
+        because += f" and the {surrogate} surrogate of the rank, which is not convex"
+    return get_schedule(schedule, convex, because)
 
 
 def check_stages(method: Method, **wanted: object) -> None:

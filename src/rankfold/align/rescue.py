@@ -67,9 +67,9 @@ class Test:
     rough: bool  # whether the batch agrees only roughly
 
     @classmethod
-    def at(cls, job: Job, transforms: Floats) -> Test:
-        """With the pictures at ``transforms`` (n, 3, 3)."""
-        found = confirmation(job, transforms)
+    def at(cls, job: Job, progress: Progress) -> Test:
+        """With the pictures where they are."""
+        found = progress.confirmation or confirmation(job, progress.motion.transforms)
         judgement = judge(found, job.request.settings.verdicts)
         rough = judgement.batch is BatchVerdict.ROUGH
         return cls(job, found, judgement.confirmed, rough)
@@ -104,12 +104,14 @@ def rescue_stage(job: Job, progress: Progress) -> Progress:
     # from the rest, so the first round after a far start has one.
     ranks = [numbers.few if far else None, *[None] * (numbers.rounds - 1)]
     tried: set[int | None] = set()
+    # Pictures (n,) that were searched and stayed where they are, by the size of the basis.
+    in_vain = {rank: np.zeros_like(rescued) for rank in ranks}
     for rank in ranks:
         if rank in tried:
             # Nothing has changed since, so the answer would be the same.
             continue
         tried.add(rank)
-        trial, moved = _round(job, progress, rank, far)
+        trial, searched, moved = _round(job, progress, rank, far, in_vain[rank])
         if trial.over:
             return trial
         if not moved.any():
@@ -120,6 +122,11 @@ def rescue_stage(job: Job, progress: Progress) -> Progress:
             lowest = value
             rescued = rescued | moved
             tried.clear()
+            if moved.mean() < numbers.few_moved:
+                # The others look as before.
+                in_vain[rank] = (in_vain[rank] | searched) & ~moved
+            else:
+                in_vain = {rank: np.zeros_like(moved) for rank in ranks}
     return replace(progress, rescued=rescued)
 
 
@@ -128,28 +135,33 @@ def came_from_far(progress: Progress) -> bool:
     return any(ROUTES[record.route].far for record in progress.attempts if record.kept)
 
 
-def _round(job: Job, progress: Progress, rank: int | None, far: bool) -> tuple[Progress, Bools]:
-    """Give unconfirmed pictures a new place and let all settle; which pictures (n,) moved."""
+def _round(
+    job: Job, progress: Progress, rank: int | None, far: bool, in_vain: Bools
+) -> tuple[Progress, Bools, Bools]:
+    """Give unconfirmed pictures a new place and let all settle; who (n,) was searched and moved.
+
+    Pictures ``in_vain`` (n,) are not searched again.
+    """
     settings = job.request.settings
     transforms = progress.motion.transforms
-    test = Test.at(job, transforms)
-    nobody = np.zeros(len(transforms), dtype=bool)
-    if not test.unconfirmed.any():
-        return progress, nobody
+    test = Test.at(job, progress)
+    chosen = test.unconfirmed & ~in_vain
+    if not chosen.any():
+        return progress, chosen, chosen
     model, cost = feature_model(job, transforms, rank, test.trusted)
-    motion, moved = rescue(job, progress.motion, model, cost, test, far)
+    motion, moved = rescue(job, progress.motion, model, cost, test, chosen, far)
     if not moved.any():
-        return progress, moved
+        return progress, chosen, moved
     inner = job.plain(settings.features.tol, "reweighted")
     outer = job.outer_loop("rescue", settings.rescue.settle)
     trial = replace(progress, motion=motion)
-    return advance(job, trial, job.contrast, inner, outer), moved
+    return advance(job, trial, job.contrast, inner, outer), chosen, moved
 
 
 def rescue(
-    job: Job, motion: Motion, model: Model, cost: Floats, test: Test, far: bool
+    job: Job, motion: Motion, model: Model, cost: Floats, test: Test, chosen: Bools, far: bool
 ) -> tuple[Motion, Bools]:
-    """Search a better place for every unconfirmed picture; returns the new motion and who moved.
+    """Search a better place for the pictures ``chosen`` (n,); the new motion, and who moved.
 
     ``model`` and ``cost`` (n,) belong to the features without their +1.
     """
@@ -158,7 +170,7 @@ def rescue(
     # Where pictures agree only roughly, some place far away is always a little better.
     wide = far and not test.rough
     search = Search.wide(numbers, side) if wide else Search.near(numbers)
-    chosen = [int(i) for i in np.flatnonzero(test.unconfirmed)]
+    indices = [int(i) for i in np.flatnonzero(chosen)]
 
     def one(i: int) -> Floats | None:
         others = model.others(i, job.contrast.dtype)
@@ -166,7 +178,7 @@ def rescue(
 
     parameters = motion.parameters.copy()
     moved = np.zeros(len(parameters), dtype=bool)
-    for i, found in zip(chosen, job.executor.run(one, chosen), strict=True):
+    for i, found in zip(indices, job.executor.run(one, indices), strict=True):
         if found is not None:
             parameters[i] = found
             moved[i] = True

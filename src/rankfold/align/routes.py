@@ -17,12 +17,12 @@ from rankfold.align.agreement import agreement, confirmation
 from rankfold.align.job import Job
 from rankfold.align.matching import Matches, available, match_views
 from rankfold.align.pixels import feature_stage
-from rankfold.align.progress import Progress, advance
+from rankfold.align.progress import Progress, advance, lifted
 from rankfold.align.settings import AlignSettings
 from rankfold.errors import InputError
 from rankfold.families import Floats, map_points
 from rankfold.stack import Bools
-from rankfold.status import OuterRecord, RouteRecord, Status
+from rankfold.status import RouteRecord, Status
 
 # Points of the frame, about, at which it is asked whether a picture is in view.
 GRID = 400
@@ -83,7 +83,7 @@ def matched_keypoints(job: Job, progress: Progress) -> Progress:
     request = job.request
     stack = request.stack
     found = match_views(
-        stack.views_to_match(request.settings.matching.side),
+        job.views,
         request.family,
         request.settings.matching,
         request.frame_of,
@@ -260,7 +260,9 @@ def try_out(job: Job, route: Route) -> Attempt:
         return Attempt(route, job, reached, ahead, np.inf, 0.0)
     transforms = ahead.motion.transforms
     agrees = job.request.settings.verdicts.agrees
-    confirmed = float((confirmation(small, transforms).share >= agrees).mean())
+    found = confirmation(small, transforms)
+    ahead = replace(ahead, confirmation=found)
+    confirmed = float((found.share >= agrees).mean())
     return Attempt(route, job, reached, ahead, agreement(small, transforms), confirmed)
 
 
@@ -277,30 +279,4 @@ def taken(attempt: Attempt) -> Progress:
         ahead = attempt.ahead if wants_features else None
         return replace(attempt.reached, ahead=ahead)
     end = attempt.ahead if wants_features else attempt.reached
-    return lifted(whole, small, end)
-
-
-def lifted(whole: Job, small: Job, progress: Progress) -> Progress:
-    """A progress on the smaller frame as one on the whole frame."""
-    begun = Progress.at_start(whole)
-    transforms = whole.from_smaller(small, progress.motion.transforms)
-    longer = min(whole.request.frame.shape) / min(small.request.frame.shape)
-
-    def on_whole(record: OuterRecord) -> OuterRecord:
-        """Lengths and transforms of a record in terms of the whole frame."""
-        return replace(
-            record,
-            stage="start",
-            median_displacement=longer * record.median_displacement,
-            displacement=longer * record.displacement,
-            transforms=whole.from_smaller(small, record.transforms),
-        )
-
-    return replace(
-        progress,
-        motion=begun.motion.reaching(transforms),
-        origin=whole.request.start,
-        outer=tuple(on_whole(record) for record in progress.outer),
-        # It belongs to rows of the smaller frame.
-        solution=None,
-    )
+    return lifted(end, whole, small, stage="start")

@@ -14,8 +14,8 @@ from typing import Protocol
 from rankfold.align.final import decomposition_stage, verdict_stage
 from rankfold.align.job import Job
 from rankfold.align.methods import Method
-from rankfold.align.pixels import feature_stage, pixel_stage
-from rankfold.align.progress import Progress
+from rankfold.align.pixels import feature_stage, fine_stage, pixel_stage
+from rankfold.align.progress import Progress, lifted
 from rankfold.align.request import Request
 from rankfold.align.rescue import rescue_stage
 from rankfold.align.routes import start_stage
@@ -58,6 +58,10 @@ class Stage:
     colour: str
     # Whether it searches transforms; the others also run when the search was stopped.
     moves: bool = True
+    # Whether it works on the whole frame; the others on a smaller one, where the frame is large.
+    whole: bool = False
+    # Whether it only does what a smaller frame left open, and is left out without one.
+    refines: bool = False
 
     @property
     def cost(self) -> int:
@@ -78,8 +82,8 @@ STAGES: dict[str, Stage] = {
             "find where to begin",
             start_stage,
             on=lambda chosen, _: chosen.route != "given",
-            outer=8,
-            inner=25,
+            outer=12,
+            inner=8,
             colour="#2f9e68",
         ),
         Stage(
@@ -88,7 +92,7 @@ STAGES: dict[str, Stage] = {
             feature_stage,
             on=lambda chosen, _: chosen.features is not None,
             outer=8,
-            inner=25,
+            inner=8,
             colour="#e08a1e",
         ),
         Stage(
@@ -96,8 +100,8 @@ STAGES: dict[str, Stage] = {
             "look for a better place for pictures that stand apart",
             rescue_stage,
             on=lambda chosen, _: chosen.rescue,
-            outer=3,
-            inner=25,
+            outer=4,
+            inner=8,
             colour="#a855c7",
         ),
         Stage(
@@ -105,9 +109,20 @@ STAGES: dict[str, Stage] = {
             "align the pixels",
             pixel_stage,
             on=always,
-            outer=6,
-            inner=45,
+            outer=3,
+            inner=25,
             colour="#3b82f6",
+        ),
+        Stage(
+            "fine",
+            "refine the places on the whole frame",
+            fine_stage,
+            on=always,
+            outer=3,
+            inner=25,
+            colour="#0e7490",
+            whole=True,
+            refines=True,
         ),
         Stage(
             "decomposition",
@@ -118,6 +133,7 @@ STAGES: dict[str, Stage] = {
             inner=60,
             colour="#64748b",
             moves=False,
+            whole=True,
         ),
         Stage(
             "verdicts",
@@ -128,6 +144,7 @@ STAGES: dict[str, Stage] = {
             inner=10,
             colour="#94a3b8",
             moves=False,
+            whole=True,
         ),
     )
 }
@@ -136,37 +153,50 @@ STAGES: dict[str, Stage] = {
 
 def stages_of(request: Request) -> list[Stage]:
     """The stages that will run, in order."""
-    return _chosen(request, request.settings, request.method.moves)
+    return _chosen(request, request.settings, request.method.moves, request.searches_small)
 
 
-def usual_stages(method: Method) -> list[Stage]:
-    """The stages that run for a method where the caller says nothing, in order."""
-    return _chosen(method, AlignSettings(), method.moves)
+def usual_stages(method: Method, large: bool = False) -> list[Stage]:
+    """The stages that run for a method where the caller says nothing, in order.
+
+    ``large`` says whether the frame is larger than the one on which places are searched.
+    """
+    return _chosen(method, AlignSettings(), method.moves, large)
 
 
-def _chosen(choices: Choices, settings: AlignSettings, moves: bool) -> list[Stage]:
+def _chosen(choices: Choices, settings: AlignSettings, moves: bool, large: bool) -> list[Stage]:
     """The stages that are on, without those that search transforms where nothing moves."""
     possible = [stage for stage in STAGES.values() if moves or not stage.moves]
-    return [stage for stage in possible if stage.on(choices, settings)]
+    needed = [stage for stage in possible if large or not stage.refines]
+    return [stage for stage in needed if stage.on(choices, settings)]
 
 
-def run_stages(job: Job) -> tuple[Job, Progress]:
+def run_stages(whole: Job) -> tuple[Job, Progress]:
     """Run every stage that is on, each from where the last one ended.
 
     The job that is returned starts where matching found the pictures, if that was kept.
     """
+    job = whole.search if whole.request.searches_small else whole
+    given = job.request.start
     progress = Progress.at_start(job)
-    chosen = stages_of(job.request)
+    chosen = stages_of(whole.request)
     names = tuple(stage.name for stage in chosen)
     # Plain functions see iterations only; an observer with this method is told of stages too.
-    begin_stage = getattr(job.observe, "begin_stage", None)
+    begin_stage = getattr(whole.observe, "begin_stage", None)
     for stage in chosen:
         if stage.moves and progress.over:
             continue
         if begin_stage is not None:
             begin_stage(stage.name, names)
+        if stage.whole and job is not whole:
+            if progress.origin is not given:
+                whole = whole.starting_at(whole.from_smaller(job, progress.origin))
+            progress = lifted(progress, whole, job)
+            job = whole
         progress = _run(stage, job, progress)
         job = job.starting_at(progress.origin)
+        if not whole.request.searches_small:
+            whole = job
     return job, progress
 
 

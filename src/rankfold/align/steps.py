@@ -88,9 +88,16 @@ def residuals(
 
 def limit(motion: Motion, change: Floats, corners: Floats, trust: float) -> Floats:
     """Shorten changes (n, p) so that no corner moves further than ``trust`` px of the frame."""
-    change = np.where(np.isfinite(change), change, 0.0)
     if np.isinf(trust):
-        return change
+        return np.where(np.isfinite(change), change, 0.0)
+    return limited(motion, change, corners, trust)[0]
+
+
+def limited(
+    motion: Motion, change: Floats, corners: Floats, trust: float
+) -> tuple[Floats, Motion, Floats]:
+    """The same changes, where they lead, and how far (n,) a corner moves, px of the frame."""
+    change = np.where(np.isfinite(change), change, 0.0)
     old = motion.transforms
     # First order, with room to spare (8): a turn by 1000 rad may end where it began, and is no
     # small step all the same.
@@ -103,11 +110,13 @@ def limit(motion: Motion, change: Floats, corners: Floats, trust: float) -> Floa
         moved = displacements(old, trial.transforms, corners)
         far = ~(moved <= trust)  # also where a corner went through infinity
         if not far.any():
-            return change
+            return change, trial, moved
         distance = np.maximum(np.nan_to_num(moved, nan=np.inf), 1e-12)
         share = np.clip(trust / distance, 0.25, 0.95)
         change = np.where(far[:, None], share[:, None] * change, change)
-    return np.where(far[:, None], 0.0, change)
+    change = np.where(far[:, None], 0.0, change)
+    trial = motion.with_parameters(motion.parameters + change)
+    return change, trial, np.where(far, 0.0, moved)
 
 
 def displacements(old: Floats, new: Floats, corners: Floats) -> Floats:

@@ -121,6 +121,15 @@ class Voice:
             console.print(shown)
 
 
+def say_compiling(voice: Voice) -> None:
+    """Say where a run will compile first, also where there is no terminal, and hasten it."""
+    from rankfold.cli.compiling import ABOUT, compile_beside, is_compiled
+
+    if not is_compiled():
+        voice.remark(f"compiling once, about {ABOUT} s; `rankfold warmup` does it ahead of time")
+        compile_beside()
+
+
 def say_error(text: str) -> None:
     """Print an error on one line, whatever characters it has."""
     # A file may be called [a].png, which rich would take for markup.

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from rankfold.cli.app import Voice, app, errors, table_of
+from rankfold.cli.app import Voice, app, errors, say_compiling, table_of
 from rankfold.cli.grouping import grouped
 from rankfold.cli.parsing import repeat_command
 
@@ -59,7 +59,8 @@ def demo(
 
     with whole_or_nothing(out, overwrite) as draft, Watcher(voice.silent) as watch:
         if not errors.is_terminal:
-            voice.remark("compiling (the first start only), rendering, aligning ...")
+            voice.remark("rendering and aligning ...")
+        say_compiling(voice)
         _compile(watch)
         watch.say("rendering")
         batch = rendered_heads(images, occluded=OCCLUDED, seed=seed)
@@ -94,17 +95,11 @@ def _compile(watch: Any) -> None:
     from rankfold import align
     from rankfold.datasets import rendered_heads
 
-    watch.say("compiling (the first start only)")
-    tiny = rendered_heads(6, frame=(16, 15), seed=1)
+    watch.say("compiling, or loading what is compiled")
+    tiny = rendered_heads(20, frame=(16, 15), seed=1)
+    words: dict[str, Any] = {"frame": tiny.frame, "init": tiny.start, "max_outer": 1, "n_jobs": -1}
     for method in METHODS:
-        align(
-            tiny.images,
-            method=method,
-            frame=tiny.frame,
-            init=tiny.start,
-            max_outer=1,
-            n_jobs=-1,
-        )
+        align(tiny.images, method=method, **words)
 
 
 def _align(stack: Any, batch: Any, method: str, watch: Any) -> tuple[Any, dict[str, Any]]:

@@ -9,7 +9,7 @@ from typing import Any
 import typer
 
 from rankfold import runs
-from rankfold.cli.app import FAILED, NOT_ALL_PLACED, STOPPED, Voice, app
+from rankfold.cli.app import FAILED, NOT_ALL_PLACED, STOPPED, Voice, app, say_compiling
 from rankfold.cli.choices import Aligning, Decomposing
 from rankfold.cli.forecast import check_memory, say_choice, say_plan, say_sizes
 from rankfold.cli.grouping import grouped
@@ -63,6 +63,7 @@ def align(
     target = out or run_name(pictures)
     check_apart(pictures, target)
     keywords = aligning.keywords(source.names)
+    say_compiling(voice)
     with Watcher(voice.silent) as watch:
         summary = runs.run_align(
             target,

@@ -57,27 +57,91 @@ def some_of(rows, indices):
     return replace(rows, values=rows.values[indices], valid=rows.valid[indices])
 
 
+def valid_pixels(shape, missing, rng):
+    """All of them, all but one edge of the frame, or all but some that lie anywhere."""
+    valid = np.ones(shape, bool)
+    if missing == "an edge":
+        valid[:, : shape[1] // 3] = False
+        # Of the tiles beside it, one is not whole and the others are.
+        valid[0, shape[1] - 2] = False
+    elif missing == "some":
+        valid = rng.random(shape) >= 0.3
+    return valid
+
+
+def peaks_of(picture, valid, predicted, rows, columns, floor=NUMBERS.floor):
+    """What the kernel writes for the tiles of one picture: peaks, distances, energies."""
+    padded = np.pad(predicted, ((REACH, REACH), (REACH, LANES - 1 - REACH)))
+    squares = padded**2
+    totals = np.pad(squares.cumsum(0, np.float64).cumsum(1), ((1, 0), (1, 0)))
+    seen = valid.astype(picture.dtype)
+    found = np.full((3, len(rows) - 1, len(columns) - 1), np.nan)
+    tile_peaks(picture, seen, padded, squares, totals, rows, columns, floor, *found)
+    return found
+
+
 class TestTiles:
     # The smallest frame that settings allow, one with odd sides, and one as verdicts see it.
     @pytest.mark.parametrize("shape", [(16, 16), (23, 31), (45, 42)])
-    @pytest.mark.parametrize("missing", [0.0, 0.3])
+    @pytest.mark.parametrize("missing", ["nothing", "an edge", "some"])
     @pytest.mark.parametrize("dtype", [np.float32, np.float64])
     def test_peaks_are_those_of_a_plain_search(self, shape, missing, dtype):
         rng = np.random.default_rng(1)
         predicted = rng.standard_normal(shape).astype(dtype)
         picture = np.roll(predicted, (2, -1), axis=(0, 1)) + 0.5 * rng.standard_normal(shape)
-        valid = rng.random(shape) >= missing
+        valid = valid_pixels(shape, missing, rng)
         picture = np.where(valid, picture, 0).astype(dtype)
         rows = edges(shape[0], NUMBERS)
         columns = edges(shape[1], NUMBERS)
-        padded = np.pad(predicted, ((REACH, REACH), (REACH, LANES - 1 - REACH)))
-        found = np.empty((3, len(rows) - 1, len(columns) - 1))
-        tile_peaks(picture, valid, padded, rows, columns, NUMBERS.floor, *found)
+        found = peaks_of(picture, valid, predicted, rows, columns)
+        whole = []
         for i in range(len(rows) - 1):
             for j in range(len(columns) - 1):
                 tile = (rows[i], rows[i + 1], columns[j], columns[j + 1])
                 expected = tile_test.peak(picture, valid, predicted, *tile, REACH, NUMBERS.floor)
                 np.testing.assert_allclose(found[:, i, j], expected, rtol=1e-4)
+                whole.append(valid[tile[0] : tile[1], tile[2] : tile[3]].all())
+        # Whole tiles take their powers from running totals, the others do not.
+        assert set(whole) == {"nothing": {True}, "an edge": {True, False}, "some": {False}}[missing]
+
+    # Sides that leave none to three pixels over where four are taken at a time.
+    @pytest.mark.parametrize("width", range(1, 10))
+    @pytest.mark.parametrize("whole", [True, False])
+    def test_tiles_of_any_width_are_summed_to_their_last_pixel(self, width, whole):
+        rng = np.random.default_rng(width)
+        shape = (12, 20 + width)
+        predicted = rng.standard_normal(shape)
+        valid = np.ones(shape, bool)
+        # Beside the tile, or its first pixel.
+        valid[5, 11 + width if whole else 11] = False
+        picture = np.where(valid, rng.standard_normal(shape), 0)
+        place = (3, 8, 11, 11 + width)
+        found = peaks_of(picture, valid, predicted, np.array(place[:2]), np.array(place[2:]))
+        expected = tile_test.peak(picture, valid, predicted, *place, REACH, NUMBERS.floor)
+        np.testing.assert_allclose(found[:, 0, 0], expected, rtol=1e-12)
+
+    def test_a_bright_neighbourhood_does_not_spoil_the_power_of_a_whole_tile(self):
+        """The totals run over all pixels above and to the left, so they need double precision."""
+        rng = np.random.default_rng(3)
+        frame = Frame(45, 42)
+        values = rng.standard_normal((2, *frame.shape)).astype(np.float32)
+        predicted = rng.standard_normal((2, *frame.shape)).astype(np.float32)
+        predicted[:, :20] *= 300
+        valid = np.ones(values.shape, bool)
+        # Of the second picture the last tile is not whole.
+        valid[1, -1, -1] = False
+        values[~valid] = 0
+        flat = [array.reshape(2, -1) for array in (values, valid, predicted)]
+        tiles = tiles_of(FeatureRows(*flat[:2], frame), flat[2], NUMBERS, None)
+        rows = edges(frame.height, NUMBERS)
+        columns = edges(frame.width, NUMBERS)
+        last = (*rows[-2:], *columns[-2:])
+        for i in range(2):
+            expected = tile_test.peak(
+                values[i], valid[i], predicted[i], *last, REACH, NUMBERS.floor
+            )
+            found = [tiles.peaks[i, -1], tiles.distances[i, -1], tiles.energies[i, -1]]
+            np.testing.assert_allclose(found, expected, rtol=1e-4)
 
     def test_what_lies_under_a_mask_does_not_matter(self):
         rng = np.random.default_rng(2)

@@ -25,18 +25,20 @@ PICTURES = np.random.default_rng(0).random((4, 20, 20))
         (
             PICTURES,
             {"schedule": "fast"},
-            "unknown schedule 'fast'; choose one of auto, published, balanced, quick",
+            "unknown schedule 'fast'; choose one of auto, certified, rough, published",
         ),
         (
             PICTURES,
-            {"method": "meadmm", "schedule": "quick"},
-            "schedule='quick' cannot be used with method 'meadmm' and its manifold constraint",
+            {"method": "meadmm", "schedule": "certified"},
+            "schedule='certified' cannot be used with method 'meadmm' and its manifold constraint",
         ),
         (
             PICTURES,
-            {"rank_surrogate": "reweighted", "schedule": "balanced"},
-            "schedule='balanced' cannot be used with the reweighted surrogate",
+            {"rank_surrogate": "reweighted", "schedule": "certified"},
+            "and the reweighted surrogate of the rank, which is not convex; leave it out",
         ),
+        (PICTURES, {"schedule": "quick"}, "is no more: leave it out, because the default is as"),
+        (PICTURES, {"schedule": "balanced"}, "is no more: leave it out, and for more digits give"),
     ],
 )
 def test_bad_matrices_and_options_are_refused(X, options, message):
@@ -48,21 +50,54 @@ class TestSchedules:
     noise = 0.1 * np.random.default_rng(0).standard_normal((40, 200))
     data = low_rank_plus_sparse(40, 200, 3, 0.05, 0).data + noise
 
-    def test_the_default_is_balanced_for_robust_pca(self):
+    def test_the_default_is_certified_for_robust_pca(self):
         plain = rf.decompose(self.data)
-        balanced = rf.decompose(self.data, schedule="balanced")
-        np.testing.assert_array_equal(plain.low_rank, balanced.low_rank)
+        certified = rf.decompose(self.data, schedule="certified", tol=1e-4)
+        np.testing.assert_array_equal(plain.low_rank, certified.low_rank)
         assert plain.status is rf.Status.CONVERGED
 
-    def test_the_default_is_published_for_meadmm(self):
+    @pytest.mark.parametrize("schedule", ["rough", "published"])
+    def test_for_meadmm_a_decomposition_is_as_published(self, schedule):
         plain = rf.decompose(self.data, method="meadmm")
-        published = rf.decompose(self.data, method="meadmm", schedule="published")
-        np.testing.assert_array_equal(plain.low_rank, published.low_rank)
+        named = rf.decompose(self.data, method="meadmm", schedule=schedule)
+        np.testing.assert_array_equal(plain.low_rank, named.low_rank)
 
-    @pytest.mark.parametrize("schedule", ["published", "quick"])
-    def test_an_end_above_the_optimum_is_no_warning_where_it_was_asked_for(self, schedule):
-        result = rf.decompose(self.data, schedule=schedule)
+    def test_an_end_above_the_optimum_is_no_warning_where_it_was_asked_for(self):
+        result = rf.decompose(self.data, schedule="published")
         assert result.status is rf.Status.STALLED
+        assert result.gap is None
+
+    def test_tol_is_the_proved_gap_for_one_and_the_residual_for_the_other(self):
+        for tol in (1e-3, 1e-5):
+            certified = rf.decompose(self.data, tol=tol)
+            assert certified.gap <= tol
+            assert certified.trace.inner["gap"][-1] == certified.gap
+            published = rf.decompose(self.data, schedule="published", tol=tol)
+            residuals = published.trace.inner["primal_residual"]
+            assert residuals[-1] <= tol < residuals[-2]
+        # 1e-7 is what the published rule has where the caller says nothing.
+        named = rf.decompose(self.data, schedule="published", tol=1e-7)
+        plain = rf.decompose(self.data, schedule="published")
+        np.testing.assert_array_equal(named.low_rank, plain.low_rank)
+
+    @pytest.mark.parametrize("dtype", [np.float64, np.float32])
+    @pytest.mark.parametrize("schedule", ["certified", "published"])
+    def test_the_sparse_part_is_what_the_low_rank_one_leaves(self, dtype, schedule):
+        data = self.data.astype(dtype)
+        result = rf.decompose(data, dtype=dtype, schedule=schedule, tol=1e-4)
+        np.testing.assert_array_equal(result.sparse, data - result.low_rank)
+        # With missing values too, where it is zero.
+        data[3, 5:20] = np.nan
+        holes = rf.decompose(data, dtype=dtype, schedule=schedule, tol=1e-4)
+        seen = ~np.isnan(data)
+        np.testing.assert_array_equal(holes.sparse[seen], (data - holes.low_rank)[seen])
+        assert not holes.sparse[~seen].any()
+
+    def test_the_objective_is_that_of_the_parts_that_are_returned(self):
+        result = rf.decompose(self.data)
+        nuclear = np.linalg.norm(result.low_rank, "nuc")
+        expected = nuclear + result.sparsity * np.abs(result.sparse).sum()
+        assert result.objective == pytest.approx(expected, rel=1e-9)
 
 
 def test_a_run_that_does_not_converge_warns_once_or_raises_when_strict():

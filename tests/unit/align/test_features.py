@@ -1,10 +1,13 @@
 """Contrast features: light does not matter on them, and masked pixels stay out."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.ndimage import zoom
 
 import rankfold as rf
+from rankfold.align.api import complete
 from rankfold.align.features import check_features, contrast
 from rankfold.align.job import Job
 from rankfold.align.settings import FeatureSettings
@@ -19,25 +22,62 @@ EVERYWHERE = np.ones(IMAGE.shape, bool)
 NUMBERS = FeatureSettings()
 
 
-def test_single_precision_finds_the_same_places():
-    batch = rendered_heads(24, occluded=0.3, seed=5)
-    found = {}
-    for large in (0, 10**9):
-        settings = rf.AlignSettings().changed({"features.single_above": large})
-        words = {"frame": batch.frame, "init": batch.start, "n_jobs": 2}
-        found[large] = rf.align(batch.images, **words, settings=settings)
-        assert found[large].low_rank.dtype == np.float64
-    single, double = found.values()
-    moved = displacements(single.transforms, double.transforms, batch.frame.corners)
-    assert 0 < moved.max() < 1e-3
+def in_double(schedule):
+    """The same schedule with nothing in single precision."""
+    return replace(
+        schedule,
+        single=False,
+        steps=replace(schedule.steps, single=False),
+        rough_steps=replace(schedule.rough_steps, single=False),
+    )
 
 
-@pytest.mark.parametrize(("n", "dtype"), [(16, np.float64), (17, np.float32)])
-def test_single_precision_is_for_large_batches(n, dtype):
-    # 4 parameters and 64 x 64 pixels are 2^14 values a picture.
-    pictures = np.random.default_rng(0).random((n, 5, 5))
-    request = request_of(pictures, family="similarity", frame=(64, 64))
-    assert Job(request, Serial()).rough is dtype
+class TestPrecision:
+    @pytest.mark.parametrize("method", ["meadmm", "rasl"])
+    def test_single_precision_finds_the_same_places(self, method):
+        batch = rendered_heads(24, occluded=0.3, seed=5)
+        words = {"frame": batch.frame, "init": batch.start, "features": "contrast"}
+        request = request_of(batch.images, **words, method=method)
+        single = complete(Job(request, Serial()))
+        double = complete(Job(replace(request, schedule=in_double(request.schedule)), Serial()))
+        moved = displacements(single.transforms, double.transforms, batch.frame.corners)
+        assert 0 < moved.max() < 1e-3
+        np.testing.assert_array_equal(single.verdicts, double.verdicts)
+        # Whatever it is computed in, the result is in the precision that was asked for.
+        assert single.low_rank.dtype == double.low_rank.dtype == np.float64
+
+    @pytest.mark.parametrize(
+        ("method", "schedule", "features", "pixels"),
+        [
+            ("meadmm", "rough", np.float32, np.float32),
+            ("rasl", "certified", np.float32, np.float64),
+            ("meadmm", "published", np.float64, np.float64),
+            ("rasl", "published", np.float64, np.float64),
+        ],
+    )
+    def test_the_schedule_decides_it(self, method, schedule, features, pixels):
+        pictures = np.random.default_rng(0).random((4, 40, 40))
+        # Nothing has more digits than the caller asked for.
+        expected = {np.float64: (features, pixels), np.float32: (np.float32, np.float32)}
+        for dtype, (rough, fine) in expected.items():
+            request = request_of(pictures, method=method, schedule=schedule, dtype=dtype)
+            job = Job(request, Serial())
+            assert job.contrast.dtype == job.contrast_at(2.0).dtype == rough
+            assert job.blurred(1.0).dtype == rough
+            assert job.pixels.dtype == job.full.dtype == fine
+
+    # 4 grey or 2 colour pictures in 16 x 16 px are 1024 or 1536 values.
+    @pytest.mark.parametrize(
+        ("shape", "values"), [((4, 40, 40), 1024), ((2, 40, 40, 3), 1536)], ids=["grey", "colour"]
+    )
+    def test_large_batches_are_sampled_in_single_precision(self, shape, values):
+        pictures = np.random.default_rng(0).random(shape)
+        for most, dtype in ((values, np.float64), (values - 1, np.float32)):
+            settings = rf.AlignSettings().changed({"decomposition.single_above": most})
+            words = {"method": "rasl", "frame": (16, 16), "settings": settings}
+            job = Job(request_of(pictures, **words), Serial())
+            assert job.is_large == (dtype is np.float32)
+            assert job.full.dtype == dtype
 
 
 def test_brightness_and_contrast_do_not_matter():

@@ -83,22 +83,37 @@ PICTURES = np.random.default_rng(0).random((4, 20, 20))
         (
             PICTURES,
             {"schedule": "fast"},
-            "unknown schedule 'fast'; choose one of auto, published, balanced, quick",
+            "unknown schedule 'fast'; choose one of auto, certified, rough, published",
         ),
         (
             PICTURES,
-            {"method": "meadmm", "schedule": "quick"},
-            "schedule='quick' cannot be used with method 'meadmm' and its manifold constraint",
+            {"method": "meadmm", "schedule": "certified"},
+            "schedule='certified' cannot be used with method 'meadmm' and its manifold constraint",
         ),
         (
             PICTURES,
-            {"method": "meadmm", "schedule": "balanced"},
-            "always follows the published schedule; leave the schedule out",
+            {"method": "meadmm", "schedule": "certified"},
+            "which is not convex; leave it out, or take rough or published",
         ),
         (
             PICTURES,
-            {"rank_surrogate": "reweighted", "schedule": "quick"},
-            "schedule='quick' cannot be used with the reweighted surrogate",
+            {"rank_surrogate": "reweighted", "schedule": "certified"},
+            "and the reweighted surrogate of the rank, which is not convex; leave it out",
+        ),
+        (
+            PICTURES,
+            {"schedule": "rough"},
+            "schedule='rough' cannot be used with method 'rasl'; leave it out, or take certified",
+        ),
+        (
+            PICTURES,
+            {"schedule": "quick"},
+            "schedule='quick' is no more: leave it out, because the default is as quick",
+        ),
+        (
+            PICTURES,
+            {"schedule": "balanced"},
+            "schedule='balanced' is no more: leave it out, and for more digits",
         ),
     ],
 )
@@ -141,14 +156,15 @@ class TestAuto:
     @pytest.mark.parametrize(
         ("options", "schedule"),
         [
-            ({"method": "rasl"}, "balanced"),
-            ({"method": "rpca"}, "balanced"),
-            ({"method": "meadmm"}, "published"),
-            ({"method": "rasl", "rank_surrogate": "reweighted"}, "published"),
-            ({"method": "rasl", "projector": "sphere"}, "published"),
+            ({"method": "rasl"}, "certified"),
+            ({"method": "rpca"}, "certified"),
+            ({"method": "meadmm"}, "rough"),
+            ({"method": "rasl", "rank_surrogate": "reweighted"}, "rough"),
+            ({"method": "rasl", "projector": "sphere"}, "rough"),
+            ({"method": "meadmm", "schedule": "rough"}, "rough"),
             ({"method": "meadmm", "schedule": "published"}, "published"),
             ({"method": "rasl", "schedule": "published"}, "published"),
-            ({"method": "rasl", "schedule": "quick"}, "quick"),
+            ({"method": "rasl", "schedule": "certified"}, "certified"),
         ],
     )
     def test_the_schedule_is_the_best_one_for_the_problem(self, options, schedule):
@@ -221,7 +237,7 @@ class TestAuto:
 
 def test_the_options_that_were_decided_are_plain_values():
     options = request_of(PICTURES, method="rasl", dtype=np.float32, gauge=2).options
-    assert options["schedule"] == "balanced"
+    assert options["schedule"] == "certified"
     assert options["dtype"] == "float32"
     assert options["gauge"] == 2
     assert options["start"] == "given"
@@ -265,8 +281,8 @@ def test_options_without_effect_are_refused(options, message):
 
 
 def test_a_schedule_without_effect_is_refused_before_pictures_are_looked_at():
-    with pytest.raises(rf.InputError, match="schedule='quick' cannot be used"):
-        rf.align("no such folder", schedule="quick")
+    with pytest.raises(rf.InputError, match="schedule='certified' cannot be used"):
+        rf.align("no such folder", schedule="certified")
 
 
 class TestPaths:

@@ -114,7 +114,7 @@ class TestInAnAlignment:
         stored = json.loads((tmp_path / "run" / "result.json").read_text())
         assert stored["version"] == rf.__version__
         assert stored["settings"]["steps"]["trust"] == 1.5
-        assert stored["options"]["schedule"] == "balanced"
+        assert stored["options"]["schedule"] == "certified"
         assert stored["options"]["outer_tol"] == 0.5
         loaded = rf.load(tmp_path / "run")
         assert loaded.version == rf.__version__

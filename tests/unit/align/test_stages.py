@@ -7,18 +7,24 @@ import numpy as np
 import pytest
 
 import rankfold as rf
-from rankfold.align.stages import STAGES, stages_of
+from rankfold.align.stages import STAGES, stages_of, usual_stages
 from rankfold.datasets import rendered_heads
 from rankfold.metrics import alignment_error
 from samples import request_of
 
 PICTURES = np.random.default_rng(0).random((4, 20, 20))
 MOVING = ["start", "features", "rescue", "pixels"]
+LAST = ["decomposition", "verdicts"]
 
 
 @pytest.fixture(scope="module")
 def batch():
     return rendered_heads(24, occluded=0.3, seed=5)
+
+
+def searching_on(side):
+    """Settings under which places are searched on a frame of so many px, if it is larger."""
+    return rf.AlignSettings().changed({"resolution.side": side})
 
 
 def run(batch, **options):
@@ -28,7 +34,7 @@ def run(batch, **options):
 
 class TestTable:
     def test_the_stages_are_these_in_this_order(self):
-        assert list(STAGES) == [*MOVING, "decomposition", "verdicts"]
+        assert list(STAGES) == [*MOVING, "fine", *LAST]
         assert rf.STAGES is STAGES
 
     @pytest.mark.parametrize("name", STAGES)
@@ -51,6 +57,10 @@ class TestTable:
         moves = [stage.moves for stage in STAGES.values()]
         assert moves == sorted(moves, reverse=True)
 
+    def test_from_the_first_that_needs_the_whole_frame_on_all_do(self):
+        assert [name for name, stage in STAGES.items() if stage.whole] == ["fine", *LAST]
+        assert [name for name, stage in STAGES.items() if stage.refines] == ["fine"]
+
 
 class TestChoice:
     @pytest.mark.parametrize(
@@ -70,12 +80,36 @@ class TestChoice:
     )
     def test_a_request_says_which_stages_run(self, options, moving):
         names = [stage.name for stage in stages_of(request_of(PICTURES, **options))]
-        assert names == [*moving, "decomposition", "verdicts"]
+        assert names == [*moving, *LAST]
+        # A frame that is larger than the one of the search adds one stage, if anything moves.
+        large = request_of(PICTURES, frame=(20, 20), settings=searching_on(19), **options)
+        names = [stage.name for stage in stages_of(large)]
+        assert names == [*moving, *(["fine"] if moving else []), *LAST]
+
+    @pytest.mark.parametrize("method", rf.METHODS)
+    def test_what_is_usual_for_a_method_is_what_runs(self, method):
+        for side, large in ((20, False), (19, True)):
+            settings = searching_on(side)
+            request = request_of(PICTURES, method=method, frame=(20, 20), settings=settings)
+            assert stages_of(request) == usual_stages(rf.METHODS[method], large)
+
+    @pytest.mark.parametrize("shape", [(20, 30), (30, 20)])
+    def test_the_short_side_says_whether_a_frame_is_large(self, shape):
+        pictures = np.random.default_rng(0).random((4, 30, 30))
+        for side, large in ((20, False), (19, True)):
+            request = request_of(pictures, frame=shape, settings=searching_on(side))
+            assert (STAGES["fine"] in stages_of(request)) == large
+
+    @pytest.mark.parametrize("method", rf.METHODS)
+    def test_as_published_everything_is_on_the_whole_frame(self, method):
+        words = {"method": method, "frame": (20, 20), "settings": searching_on(16)}
+        request = request_of(PICTURES, schedule="published", **words)
+        assert STAGES["fine"] not in stages_of(request)
 
     @pytest.mark.parametrize("method", rf.METHODS)
     def test_every_method_ends_with_a_decomposition_and_verdicts(self, method):
         chosen = stages_of(request_of(PICTURES, method=method))
-        assert [stage.name for stage in chosen[-2:]] == ["decomposition", "verdicts"]
+        assert [stage.name for stage in chosen[-2:]] == LAST
         assert any(stage.moves for stage in chosen) == rf.METHODS[method].moves
 
 
@@ -120,8 +154,8 @@ class TestObservers:
     def test_one_with_begin_stage_is_told_every_stage_in_the_order_of_the_table(self, heads):
         watcher = Watcher()
         rf.align(heads.images, frame=heads.frame, coarse=True, max_outer=4, observe=watcher)
-        assert [name for name, _ in watcher.told] == list(STAGES)
-        assert {stages for _, stages in watcher.told} == {tuple(STAGES)}
+        assert [name for name, _ in watcher.told] == [*MOVING, *LAST]
+        assert {stages for _, stages in watcher.told} == {(*MOVING, *LAST)}
         for stage, record in watcher.records:
             if isinstance(record, rf.OuterRecord):
                 assert record.stage == stage
@@ -140,7 +174,7 @@ class TestObservers:
         watcher = Watcher(stop_at="features")
         words = {"frame": heads.frame, "init": heads.start, "start": "given"}
         result = rf.align(heads.images, **words, observe=watcher)
-        assert [name for name, _ in watcher.told] == ["features", "decomposition", "verdicts"]
+        assert [name for name, _ in watcher.told] == ["features", *LAST]
         assert result.status is rf.Status.STOPPED
         assert np.isfinite(result.lost).all()
         assert np.isfinite(result.confirmed).all()

@@ -7,6 +7,7 @@ import pytest
 
 from rankfold import FAMILIES, InputError, Stack
 from rankfold.admm import Settings
+from rankfold.align import steps
 from rankfold.align.loop import InnerLoop, OuterLoop, iterate
 from rankfold.align.settings import StepSettings
 from rankfold.align.steps import (
@@ -15,6 +16,7 @@ from rankfold.align.steps import (
     displacements,
     guarded_step,
     limit,
+    limited,
     residuals,
 )
 from rankfold.datasets import rendered_heads
@@ -58,22 +60,48 @@ def test_no_change_whatever_moves_a_corner_further_than_the_trust_region(family)
     for size in (1e-3, 0.1, 1, 10, 1e3, 1e8):
         for _ in range(5):
             wild = size * rng.standard_normal(motion.parameters.shape)
-            limited = limit(motion, wild, CORNERS, 3.0)
-            there = motion.with_parameters(motion.parameters + limited)
+            shorter = limit(motion, wild, CORNERS, 3.0)
+            there = motion.with_parameters(motion.parameters + shorter)
             moved = displacements(motion.transforms, there.transforms, CORNERS)
             assert (moved <= 3.0).all()
+            # The longer form of the answer says the same, and where the changes lead.
+            change, trial, length = limited(motion, wild, CORNERS, 3.0)
+            np.testing.assert_array_equal(change, shorter)
+            np.testing.assert_array_equal(trial.parameters, there.parameters)
+            np.testing.assert_array_equal(length, moved)
 
 
 def test_small_changes_pass_and_large_ones_use_the_room_they_have():
     _, motion, _ = at(np.zeros((6, 2)))
     small = shifts(1.0)
     np.testing.assert_array_equal(limit(motion, small, CORNERS, 3.0), small)
-    limited = limit(motion, shifts(5.0), CORNERS, 3.0)
-    there = motion.with_parameters(motion.parameters + limited)
+    shorter = limit(motion, shifts(5.0), CORNERS, 3.0)
+    there = motion.with_parameters(motion.parameters + shorter)
     moved = displacements(motion.transforms, there.transforms, CORNERS)
     assert (moved > 2.0).all()
     np.testing.assert_array_equal(limit(motion, shifts(np.nan), CORNERS, 3.0), 0)
     np.testing.assert_array_equal(limit(motion, shifts(9.0), CORNERS, np.inf), shifts(9.0))
+
+
+def test_what_goes_too_far_after_all_attempts_stays_where_it_is(monkeypatch):
+    monkeypatch.setattr(steps, "ATTEMPTS", 1)
+    _, motion, _ = at(np.zeros((6, 2)))
+    wild = shifts([1.0, 2.0, 5.0, -1.0, -5.0, 0.0])
+    change, there, moved = limited(motion, wild, CORNERS, 3.0)
+    np.testing.assert_array_equal(change, shifts([1.0, 2.0, 0.0, -1.0, 0.0, 0.0]))
+    np.testing.assert_array_equal(there.parameters, motion.parameters + change)
+    np.testing.assert_allclose(moved, [1.0, 2.0, 0.0, 1.0, 0.0, 0.0], atol=1e-9)
+
+
+def test_a_change_that_is_no_number_is_none():
+    _, motion, _ = at(np.zeros((6, 2)))
+    wild = shifts([np.nan, np.inf, 1.0, -np.inf, np.nan, 2.0])
+    for trust in (3.0, np.inf):
+        change, there, moved = limited(motion, wild, CORNERS, trust)
+        np.testing.assert_array_equal(change, shifts([0.0, 0.0, 1.0, 0.0, 0.0, 2.0]))
+        np.testing.assert_array_equal(there.parameters, motion.parameters + change)
+        np.testing.assert_allclose(moved, [0.0, 0.0, 1.0, 0.0, 0.0, 2.0], atol=1e-9)
+        np.testing.assert_array_equal(limit(motion, wild, CORNERS, trust), change)
 
 
 def test_a_right_step_is_taken_whole_a_long_one_is_halved_a_wrong_one_is_refused():

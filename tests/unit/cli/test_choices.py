@@ -16,7 +16,8 @@ def test_what_is_not_given_is_left_to_the_function():
         "channels",
         "max_outer",
     }
-    assert set(Decomposing().keywords()) == {"method", "sparsity_weight", "tol", "schedule"}
+    assert set(Decomposing().keywords()) == {"method", "sparsity_weight", "schedule"}
+    assert Decomposing(tol=1e-3).keywords()["tol"] == 1e-3
 
 
 @pytest.mark.parametrize(

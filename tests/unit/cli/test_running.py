@@ -16,8 +16,9 @@ import numpy as np
 import pytest
 
 import rankfold as rf
-from commands import QUICK, RESULT_ONLY, finished_run, run, work_in
+from commands import QUICK, RESULT_ONLY, finished_run, run, usage_error, work_in
 from rankfold import storage
+from rankfold.admm.schedules import FORMER
 from rankfold.cli import running
 from rankfold.cli.choices import Aligning
 from rankfold.io import open_pictures, write_picture, write_pictures
@@ -92,6 +93,7 @@ class TestAlign:
         assert value["images"] == 6
         assert value["failed"] == []
         assert value["frame"] == [68, 68]
+        assert value["gap"] == rf.load("a").gap <= 1e-4
         assert value["go_on"].startswith("rankfold align views --out a-2")
         outcome = run("align", "views", "-o", "b", "-q", *RESULT_ONLY, *QUICK)
         assert outcome.output == ""
@@ -235,6 +237,7 @@ class TestExitCodes:
             images=6,
             rank=1,
             objective=1.0,
+            gap=None,
             seconds=1.0,
             remarks=(),
             stop_rule="stages done",
@@ -268,6 +271,25 @@ class TestDecompose:
         assert np.median(error[hidden]) < 0.02
         assert (tmp_path / "run" / "report.html").exists()
         run("apply", "run", "street", "-o", "x", code=1)
+
+    def test_the_tolerance_is_the_gap_that_is_proved(self, tmp_path, monkeypatch):
+        monkeypatch.chdir(tmp_path)
+        run("datasets", "street", "-o", "street", "--images", 8)
+        words = ["decompose", "street", "--json", *RESULT_ONLY]
+        rough = json.loads(run(*words, "-o", "rough", "--tol", "1e-2").stdout)
+        usual = json.loads(run(*words, "-o", "usual").stdout)
+        published = json.loads(run(*words, "-o", "published", "--schedule", "published").stdout)
+        assert usual["gap"] == rf.load("usual").gap <= 1e-4 < rough["gap"] <= 1e-2
+        assert published["gap"] is rf.load("published").gap is None
+        lines = (tmp_path / "usual" / "trace.jsonl").read_text().splitlines()
+        gaps = [json.loads(line, parse_constant=pytest.fail)["gap"] for line in lines]
+        assert gaps[0] is None
+        assert gaps[-1] == usual["gap"]
+
+    @pytest.mark.parametrize("name", FORMER)
+    def test_a_schedule_that_is_no_more_is_refused_with_what_took_its_place(self, name, tmp_path):
+        said = usage_error("decompose", tmp_path, "--schedule", name)
+        assert f"'{name}' is no more: {FORMER[name]}" in said
 
     def test_different_sizes_or_one_picture_cannot(self, folder):
         write_picture(folder / "views" / "other.png", np.zeros((50, 40)))

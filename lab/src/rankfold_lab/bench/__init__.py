@@ -9,6 +9,7 @@ from pathlib import Path
 from rankfold.errors import InputError
 from rankfold_lab.bench import (
     alignment,
+    defaults,
     growth,
     iteration,
     profiling,
@@ -25,12 +26,13 @@ from rankfold_lab.bench.tables import tables_of
 CASES: dict[str, Callable[[Setting], list[Task]]] = {
     "rpca": robust_pca.tasks,
     "rasl": alignment.tasks,
+    "defaults": defaults.tasks,
     "iteration": iteration.tasks,
     "growth": growth.tasks,
     "start": starting.tasks,
     "profile": profiling.tasks,
 }
-NEED_DATA = ("rpca", "rasl", "iteration", "profile")
+NEED_DATA = ("rpca", "rasl", "defaults", "iteration", "profile")
 
 
 def cases(names: list[str] | None = None) -> list[str]:
@@ -47,9 +49,11 @@ def setting_for(
     quick: bool,
     peers: Path | None,
     octave_rasl: Path | None,
+    earlier: Path | None = None,
 ) -> Setting:
     """Return the setting that a command was given; a quick one has no data and one round."""
-    for folder, option in ((data, "--data"), (octave_rasl, "--octave-rasl")):
+    given = ((data, "--data"), (octave_rasl, "--octave-rasl"), (earlier, "--earlier"))
+    for folder, option in given:
         if folder is not None and not folder.is_dir() and not quick:
             raise InputError(f"{folder} is not a folder; give {option} one that is there")
     return Setting(
@@ -58,6 +62,7 @@ def setting_for(
         quick=quick,
         peers=peers or Path(sys.executable),
         octave_rasl=octave_rasl,
+        earlier=earlier,
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -28,8 +29,9 @@ def read_matrix(row: dict[str, Any], setting: Setting) -> Floats:
     if setting.data is None or row["source"] == "generated":
         n, m = setting.pick(row, "size")
         return low_rank_plus_sparse(n, m, rank=row["rank"], corrupted=row["corrupted"], seed=0).data
-    if row["source"] == "video":
-        pictures = open_pictures(existing(setting.data / row["path"])).pictures()
+    if row["source"] == "frames":
+        source = open_pictures(existing(setting.data / row["path"]))
+        pictures = islice(source.pictures(), row.get("frames"))
         return np.stack([picture.grey.values.ravel() / 255.0 for picture in pictures])
     batch = published(setting.data, row["set"])
     rows, _, _ = inner.warped(batch["images"], Frame(*batch["frame"]), batch["start"])

@@ -61,8 +61,12 @@ def run_worker(
     python: Path | str = sys.executable,
     script: Path | str = worker.__file__,
     timeout: float | None = None,
+    earlier: Path | None = None,
 ) -> Outcome:
-    """Measure one implementation in a process that has ``threads`` threads for BLAS, a few runs."""
+    """Measure one implementation in a process that has ``threads`` threads for BLAS, a few runs.
+
+    ``earlier`` is a checkout whose rankfold takes the place of this one.
+    """
     limits = declared()
     patience = timeout or limits["timeout"]
     words = json.dumps({"budget": limits["budget"], "spell": limits["spell"], **options})
@@ -74,7 +78,7 @@ def run_worker(
         try:
             done = subprocess.run(
                 command,
-                env=environment(threads),
+                env=environment(threads, earlier),
                 capture_output=True,
                 text=True,
                 timeout=patience + worker.PATIENCE,
@@ -107,9 +111,10 @@ def calm(setting: Setting) -> float:
 _pulses: list[float] = []
 
 
-def environment(threads: int) -> dict[str, str]:
+def environment(threads: int, earlier: Path | None = None) -> dict[str, str]:
     """Our environment with a number of threads for every BLAS there may be."""
-    return {**os.environ, **dict.fromkeys(THREADS, str(threads))}
+    found = {**os.environ, **dict.fromkeys(THREADS, str(threads))}
+    return found if earlier is None else {**found, "PYTHONPATH": str(earlier / "src")}
 
 
 def installed(python: Path | str, packages: list[str]) -> dict[str, str]:

@@ -29,6 +29,8 @@ class Setting:
         The interpreter that has them.
     octave_rasl : path or None
         A copy of the published toolbox.
+    earlier : path or None
+        A checkout of an earlier version, to compare with.
     """
 
     data: Path | None
@@ -36,6 +38,7 @@ class Setting:
     quick: bool
     peers: Path = field(default_factory=lambda: Path(sys.executable))
     octave_rasl: Path | None = None
+    earlier: Path | None = None
 
     @property
     def threads(self) -> list[int]:

@@ -30,7 +30,7 @@ def rpca_table(rows: Rows) -> Table:
         "threads",
         "implementation",
         "median, s",
-        "x rankfold quick",
+        "x rankfold",
         "peak, MiB",
         "gap",
         "counts?",
@@ -59,7 +59,7 @@ def rasl_table(rows: Rows) -> Table:
         "implementation",
         "median, s",
         "stated, s",
-        "x rankfold quick",
+        "x rankfold",
         "outer",
         "peak, MiB",
         "objective",
@@ -159,6 +159,30 @@ def methods_table(rows: Rows) -> Table:
     return heads, out
 
 
+def defaults_table(rows: Rows) -> Table:
+    """What people get who choose nothing."""
+    heads = [
+        "what",
+        "threads",
+        "implementation",
+        "median, s",
+        "peak, MiB",
+        "mean error, px",
+        "at most",
+    ]
+    out = []
+    for row in rows:
+        if row["kind"] != "memory":
+            measured = row["state"] == "measured"
+            memory = f"{row['memory']:.0f}" if row.get("memory") else ""
+            error = [f"{row[name]:.3f}" if name in row else "" for name in ("error", "largest")]
+            time = _number(row["median"]) if measured else row["state"]
+            out.append(
+                [row["set"], str(row["threads"]), row["implementation"], time, memory, *error]
+            )
+    return heads, out
+
+
 def growth_table(rows: Rows) -> Table:
     """Milliseconds for every size."""
     heads = ["images", "pixels", "an iteration, ms"]
@@ -196,6 +220,7 @@ TABLES: dict[str, list[tuple[str, Callable[[Rows], Table]]]] = {
     "profile": [("Where the time of an inner iteration goes", profile_table)],
     "rpca": [("Robust PCA", rpca_table)],
     "rasl": [("RASL", rasl_table)],
+    "defaults": [("As it comes", defaults_table)],
     "iteration": [
         ("An inner iteration and its floor, ms", floor_table),
         ("MeADMM beside RASL", methods_table),
@@ -214,13 +239,13 @@ def tables_of(records: Records, cases: list[str]) -> Iterator[tuple[str, Table]]
 
 
 def _ratio(row: dict[str, object], rows: Rows, key: str) -> str:
-    """Over rankfold quick with as many threads (the toolbox: with one)."""
+    """Over rankfold as it comes with as many threads (the toolbox: with one)."""
     threads = 1 if row["implementation"] == TOOLBOX else row["threads"]
     for other in rows:
         same = (
             other[key] == row[key]
             and other["threads"] == threads
-            and other["implementation"] == "rankfold quick"
+            and other["implementation"] == "rankfold"
         )
         if same and other.get("median") and isinstance(row.get("median"), float):
             return f"{ratio(row, other):.2f}"

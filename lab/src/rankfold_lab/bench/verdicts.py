@@ -8,6 +8,7 @@ from typing import Any
 
 from rankfold_lab.bench.alignment import TOOLBOX
 from rankfold_lab.bench.declared import declared, rasl_set
+from rankfold_lab.bench.defaults import EARLIER, OURS, STACKREG
 from rankfold_lab.bench.growth import exponent
 from rankfold_lab.bench.objectives import counting, no_worse
 from rankfold_lab.bench.rounds import ratio
@@ -39,11 +40,12 @@ def verdicts(records: Records) -> list[Verdict]:
     """Return all bars in the order of the cases; those of cases that were not run are open."""
     rows = {
         case: records.get(case, {}).get("rows", [])
-        for case in ("rpca", "rasl", "iteration", "growth", "start")
+        for case in ("rpca", "rasl", "defaults", "iteration", "growth", "start")
     }
     return [
         *_rpca(rows["rpca"]),
         *_rasl(rows["rasl"]),
+        *_defaults(rows["defaults"]),
         *_methods(rows["iteration"]),
         *_floor(rows["iteration"]),
         *_threads(rows["iteration"]),
@@ -61,8 +63,9 @@ def threads_name(threads: int) -> str:
 def _rpca(rows: Rows) -> Iterator[Verdict]:
     """Hold ours that counts against the quickest peer that counts."""
     counted = [row for row, good in zip(rows, counting(rows), strict=True) if good]
-    bar = _bars()["rpca"]
+    bars = {matrix["name"]: matrix["bar"] for matrix in declared()["rpca"]["matrices"]}
     for name, threads in _keys(rows, declared()["rpca"]["matrices"]):
+        bar = bars[name]
         what = f"robust PCA, {name}, {threads_name(threads)}: x faster than the quickest peer"
         some = [row for row in counted if row["matrix"] == name and row["threads"] == threads]
         ours = _quickest(some, ours=True)
@@ -112,6 +115,55 @@ def _against(peer_name: str, bar: float, what: str, of_set: Rows, ours: dict[str
     text = f"{value:.1f} (stated {beside:.2f} x the time of {PEER}, not measured in this run)"
     verdict = REACHED if value >= bar else MISSED
     return Verdict(what, _least(bar), text, f"{verdict}, by stated times")
+
+
+def _defaults(rows: Rows) -> Iterator[Verdict]:
+    """Hold what people get who choose nothing against an earlier version and pystackreg."""
+    bars = _bars()
+    timed = [row for row in rows if row.get("median") is not None]
+    for mine in [row for row in timed if row["implementation"] == OURS]:
+        beside = {
+            row["implementation"]: row
+            for row in timed
+            if (row["set"], row["threads"]) == (mine["set"], mine["threads"])
+        }
+        where = f"{mine['set']}, {threads_name(mine['threads'])}"
+        if EARLIER in beside:
+            other = beside[EARLIER]
+            value = ratio(mine, other)
+            measured = f"{value:.2f} ({_seconds(mine['median'])} / {_seconds(other['median'])})"
+            what = f"as it comes, {where}: over the time before"
+            yield _judged(what, value, bars["before"], measured, at_least=False)
+        if STACKREG in beside:
+            other = beside[STACKREG]
+            value = ratio(mine, other)
+            measured = f"{value:.2f} ({_seconds(mine['median'])} / {_seconds(other['median'])})"
+            what = f"{where}: over the time of {STACKREG}"
+            yield _judged(what, value, bars["stackreg"], measured, at_least=False)
+            value = mine["error"] / other["error"]
+            measured = f"{value:.2f} ({mine['error']:.3f} px / {other['error']:.3f} px)"
+            what = f"{where}: over the error of {STACKREG}"
+            yield _judged(what, value, bars["stackreg"], measured, at_least=False)
+        if mine["threads"] > 1:
+            one = next(
+                row
+                for row in timed
+                if (row["set"], row["threads"], row["implementation"]) == (mine["set"], 1, OURS)
+            )
+            value = ratio(mine, one)
+            measured = f"{value:.2f} ({_seconds(mine['median'])} / {_seconds(one['median'])})"
+            what = f"as it comes, {where}: over one thread"
+            yield _judged(what, value, bars["no_slower"], measured, at_least=False)
+    for row in rows:
+        if row["kind"] == "memory":
+            size = " x ".join(f"{value:,}" for value in row["pictures"])
+            peak = row["peak"] / 2**30
+            what = f"peak of align on {size} in colour, GiB"
+            yield _judged(what, peak, bars["memory"], f"{peak:.2f}", at_least=False)
+            planned = row["planned"] / 2**30
+            value = max(planned / peak, peak / planned)
+            measured = f"{value:.2f} (planned {planned:.2f})"
+            yield _judged("plan and peak, apart by", value, bars["plan"], measured, at_least=False)
 
 
 def _methods(rows: Rows) -> Iterator[Verdict]:

@@ -73,6 +73,7 @@ def align(given: Inputs, options: dict[str, Any]) -> Callable[[], Found]:
     words = {
         name: options[name]
         for name in ("family", "sparsity_weight", "outer_tol", "schedule", "n_jobs")
+        if name in options
     }
     frame = tuple(options["frame"])
     images = _pictures(given, "image")
@@ -80,6 +81,48 @@ def align(given: Inputs, options: dict[str, Any]) -> Callable[[], Found]:
     def run() -> Found:
         result = rankfold.align(images, method="rasl", frame=frame, init=given["start"], **words)
         return {"objective": result.objective, "outer": len(result.trace.outer["objective"])}
+
+    return run
+
+
+def meadmm(given: Inputs, options: dict[str, Any]) -> Callable[[], Found]:
+    """MeADMM by rankfold as it comes, from the given transforms."""
+    rankfold = importlib.import_module("rankfold")
+    words = {name: options[name] for name in ("family", "sparsity_weight", "n_jobs")}
+    frame = tuple(options["frame"])
+    images = _pictures(given, "image")
+
+    def run() -> Found:
+        result = rankfold.align(images, frame=frame, init=given["start"], **words)
+        return {"objective": result.objective}
+
+    return run
+
+
+def stack(given: Inputs, options: dict[str, Any]) -> Callable[[], Found]:
+    """A stack by rankfold as it comes."""
+    rankfold = importlib.import_module("rankfold")
+    words = {"family": "translation", "frame": (options["side"],) * 2, "n_jobs": 1}
+    images = list(given["images"])
+
+    def run() -> Found:
+        result = rankfold.align(images, init=given["start"], **words)
+        return {"transforms": result.transforms}
+
+    return run
+
+
+def stackreg(given: Inputs, options: dict[str, Any]) -> Callable[[], Found]:
+    """A stack by pystackreg, against its first picture: the most accurate of its references."""
+    del options
+    package = importlib.import_module("pystackreg").StackReg
+    images = given["images"]
+
+    def run() -> Found:
+        register = package(package.TRANSLATION)
+        matrices = register.register_stack(images, reference="first")
+        register.transform_stack(images)
+        return {"transforms": matrices}
 
     return run
 
@@ -137,9 +180,12 @@ CALLS: dict[str, Callable[[Inputs, dict[str, Any]], Callable[[], Found]]] = {
     "sporco": sporco,
     "tensorly": tensorly,
     "align": align,
+    "meadmm": meadmm,
+    "stack": stack,
+    "stackreg": stackreg,
     "rasl": rasl,
 }
-OURS = ("decompose", "align")
+OURS = ("decompose", "align", "meadmm", "stack")
 # A pulse longer than this many times the shortest: something else is running on this machine.
 RESTLESS = 1.15
 # Seconds that a process waits for it to end.

@@ -30,7 +30,7 @@ LOST = 0.05
 # Ways to align a scene: options of rankfold.align. The first is what people run.
 RUNS: dict[str, dict[str, Any]] = {
     "default": {},
-    "RASL": {"method": "rasl", "schedule": "quick"},
+    "RASL": {"method": "rasl"},
     "given": {"start": "given", "rescue": False},
     "coarse": {"start": "coarse", "rescue": False},
     "pyramid": {"start": "pyramid", "rescue": False},

@@ -24,8 +24,8 @@ TRANSLATION = 2.0
 
 # What is compared: options of rankfold.align.
 ROWS: dict[str, dict[str, Any]] = {
-    "RASL": {"method": "rasl"},
-    "RASL + coarse": {"method": "rasl", "start": "coarse"},
+    "RASL": {"method": "rasl", "schedule": "published"},
+    "RASL + coarse": {"method": "rasl", "schedule": "published", "start": "coarse"},
     "MeADMM (coarse, no features)": {
         "method": "meadmm",
         "start": "coarse",

@@ -14,8 +14,9 @@ Measured = tuple[dict[str, Any], Bytes | None]
 # Options of rankfold.align for every method of the cases. "paper" is MeADMM with the paper's own
 # average and norm, without our stages.
 METHODS: dict[str, dict[str, Any]] = {
-    "rasl": {"method": "rasl"},
-    "rasl_coarse": {"method": "rasl", "start": "coarse"},
+    # As published: every step from scratch, to all digits, on the whole frame.
+    "rasl": {"method": "rasl", "schedule": "published"},
+    "rasl_coarse": {"method": "rasl", "schedule": "published", "start": "coarse"},
     "meadmm": {"method": "meadmm"},
     "paper": {
         "method": "meadmm",

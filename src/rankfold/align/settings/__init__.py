@@ -21,6 +21,7 @@ from rankfold.align.settings.search import (
     PixelSettings,
     RegistrationSettings,
     RescueSettings,
+    ResolutionSettings,
     StepSettings,
 )
 from rankfold.align.settings.starts import (
@@ -43,6 +44,7 @@ __all__ = [
     "PyramidSettings",
     "RegistrationSettings",
     "RescueSettings",
+    "ResolutionSettings",
     "RouteSettings",
     "ScoreSettings",
     "SettingRow",

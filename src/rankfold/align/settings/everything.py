@@ -20,6 +20,7 @@ from rankfold.align.settings.search import (
     PixelSettings,
     RegistrationSettings,
     RescueSettings,
+    ResolutionSettings,
     StepSettings,
 )
 from rankfold.align.settings.starts import (
@@ -44,6 +45,7 @@ class AlignSettings:
     """
 
     start: StartSettings = field(default_factory=StartSettings)
+    resolution: ResolutionSettings = field(default_factory=ResolutionSettings)
     matching: MatchSettings = field(default_factory=MatchSettings)
     routes: RouteSettings = field(default_factory=RouteSettings)
     coarse: CoarseSettings = field(default_factory=CoarseSettings)

@@ -28,7 +28,7 @@ class ManifoldSettings(Group):
         0.11, "share of the short side", "Of the vote on what is in error: 5 px of faces 45 x 42."
     )
     weight: float = tuned(0.5, "β = σ/μ", "Weight of the clone penalty; 0.2 to 2 hardly differ.")
-    start: float = tuned(28.0, "growth of μ", "Before, A is not worth projecting.")
+    start: float = tuned(35.0, "μ σ_1", "Before, A is not worth projecting.")
     period: int = tuned(3, COUNT, "Iterations between two projections; 1 to 4 hardly differ.")
 
 
@@ -37,7 +37,7 @@ class SurrogateSettings(Group):
     """The reweighted surrogate of the rank."""
 
     start: float = tuned(
-        8.0, "μ / μ_0", "The nuclear norm before: from a poor start the surrogate does harm."
+        10.0, "μ σ_1", "The nuclear norm before: from a poor start the surrogate does harm."
     )
 
 
@@ -45,6 +45,24 @@ class SurrogateSettings(Group):
 class DecompositionSettings(Group):
     """The decomposition at the final transforms."""
 
-    more_iterations: int = tuned(
-        5, "times max_inner", "It also waits for the dual residual, which takes longer."
+    gap: float = tuned(
+        1e-4,
+        "share of the objective",
+        "How far it may be above the optimum, where that can be proved; the true distance is then "
+        "about a tenth.",
+        positive=True,
+        most=0.5,
     )
+    tol: float = tuned(
+        1e-5,
+        "relative residual",
+        "At which it ends where nothing can be proved; 1e-6 changes what is rebuilt by 1 %.",
+        positive=True,
+    )
+    single_above: int = tuned(
+        2**21,
+        "values",
+        "Larger batches are too large for a cache. They are sampled and decomposed in single "
+        "precision, and where nothing can be proved to ten times the residual.",
+    )
+    more_iterations: int = tuned(5, "times max_inner", "A proof takes more iterations than a step.")
