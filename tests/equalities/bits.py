@@ -7,8 +7,8 @@ FILE.npz holds the arrays themselves. ``digests`` instead of ``record`` writes o
 as JSON, which is small enough to be kept, and ``add`` those of cases that a file has not.
 ``recorded_bits.json`` was written by version 0.1, and ``test_recorded_bits.py`` holds the code to
 it on a machine of the same kind. It was recorded under the schedule "published", the only one of
-0.1 that is left. Sparse parts were recorded again when they became what the low-rank part leaves,
-whose bits had not changed.
+0.1 that is left; the cases of the others were added when those were new. Sparse parts were recorded
+again when they became what the low-rank part leaves, whose bits had not changed.
 
 Last bits depend on the processor and on the libraries, so a comparison means something only where
 :func:`fingerprint` is the same.

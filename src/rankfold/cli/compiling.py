@@ -46,12 +46,14 @@ def compile_solver() -> None:
 
 def compile_search() -> None:
     """A whole alignment as it comes."""
-    from rankfold.align import align
+    from rankfold.align import AlignSettings, align
     from rankfold.datasets import rendered_heads
 
     tiny = rendered_heads(12, frame=(16, 15), seed=1)
-    # Nothing is confirmed so small, so that every stage runs.
-    align(tiny.images, frame=tiny.frame, init=tiny.start, max_outer=1)
+    # Nobody is as good as this, so that every stage has something to do.
+    limits = {"verdicts.agrees": 2.0, "verdicts.rough_placed": 2.0, "rescue.rounds": 1}
+    settings = AlignSettings().changed(limits)
+    align(tiny.images, frame=tiny.frame, init=tiny.start, max_outer=1, settings=settings)
 
 
 def compile_decomposition() -> None:
@@ -81,9 +83,15 @@ def is_compiled() -> bool:
 
 def compile_beside() -> subprocess.Popen[bytes]:
     """Compile the solver in another process, while this one compiles the rest as it needs it."""
-    return subprocess.Popen(
+    process = subprocess.Popen(
         _command("solver"), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     )
+    # Nobody waits for it, but Python warns of a process that is let go of while it runs.
+    _beside.append(process)
+    return process
+
+
+_beside: list[subprocess.Popen[bytes]] = []
 
 
 def compile_all(folder: Path | None, jobs: int) -> Iterator[tuple[str, float]]:

@@ -14,7 +14,9 @@ def give_back() -> None:
     """
     if not sys.platform.startswith("linux"):
         return
-    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
-    # Other C libraries than GNU's have no such function.
-    if trim is not None:
-        trim(ctypes.c_size_t(0))
+    try:
+        trim = ctypes.CDLL(None).malloc_trim
+    except (OSError, AttributeError):
+        # Other C libraries than GNU's have no such function.
+        return
+    trim(ctypes.c_size_t(0))

@@ -78,6 +78,9 @@ class TestPrecision:
             job = Job(request_of(pictures, **words), Serial())
             assert job.is_large == (dtype is np.float32)
             assert job.full.dtype == dtype
+            # As published, the caller's word is kept.
+            job = Job(request_of(pictures, schedule="published", **words), Serial())
+            assert job.full.dtype == np.float64
 
 
 def test_brightness_and_contrast_do_not_matter():

@@ -33,7 +33,7 @@ def test_it_can_be_called_at_any_time_and_returns_nothing():
 def test_on_linux_all_that_is_free_is_given_back(calls, monkeypatch, platform):
     monkeypatch.setattr(memory.sys, "platform", platform)
     give_back()
-    assert calls == [0]
+    assert [(type(room), room.value) for room in calls] == [(ctypes.c_size_t, 0)]
 
 
 @pytest.mark.parametrize("platform", ["darwin", "win32", "freebsd14"])
@@ -49,7 +49,6 @@ def test_a_library_without_the_function_is_left_alone(monkeypatch):
     assert give_back() is None
 
 
-@pytest.mark.xfail(reason="the error is not caught")
 def test_a_python_that_cannot_load_libraries_goes_without(monkeypatch):
     """One that is linked statically, as it may be with musl."""
 
