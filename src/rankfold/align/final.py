@@ -16,7 +16,8 @@ from rankfold.warp.linearisation import warp_normalised
 def decomposition_stage(job: Job, progress: Progress) -> Progress:
     """Decompose at fixed transforms, so that aligned = low_rank + sparse."""
     request = job.request
-    job.forget("search", "rehearsal", "contrast")
+    if job.is_large:
+        job.forget("search", "rehearsal", "contrast")
     rows = Rows(*warp_normalised(job.full, progress.transforms(job), job.executor))
     problem = Problem(
         rows.data,
@@ -26,8 +27,9 @@ def decomposition_stage(job: Job, progress: Progress) -> Progress:
         shape=job.full.row_shape,
     )
     near = nearby_solution(job, progress)
-    job.forget("full", "pixels")
-    give_back()
+    if job.is_large:
+        job.forget("full", "pixels")
+        give_back()
     # An observer that has stopped the alignment still gets its pictures decomposed.
     watch = None if progress.over else job.observe
     settings = last_settings(job, going_on=near is not None)

@@ -285,3 +285,5 @@ class TestWord:
         monkeypatch.setattr(sys, "unraisablehook", caught.append)
         say_compiling(Voice(quiet=True))
         assert caught == []
+        # It is kept until the end of this process, where Python would warn of it again.
+        assert compiling._beside[-1].wait(10) == 0
