@@ -112,19 +112,27 @@ class TestCommand:
         assert outcome.stderr.splitlines()[-1].startswith("Error: ")
 
     def test_so_many_processes_run_at_a_time(self, parts_are, tmp_path):
-        # Every process writes down when it ran.
-        program = (
-            "import sys, time; from pathlib import Path; began = time.time(); time.sleep(0.2);"
-            f"Path({str(tmp_path)!r}, sys.argv[1]).write_text(f'{{began}} {{time.time()}}')"
+        # Every process writes down how many there are, and with it leaves no trace but that.
+        alone = (
+            "import sys; from pathlib import Path; "
+            f"here = Path({str(tmp_path)!r}); mine = here / f'running-{{sys.argv[1]}}'; "
+            "mine.touch(); count = len(list(here.glob('running-*'))); mine.unlink(); "
+            "(here / sys.argv[1]).write_text(str(count))"
         )
-        parts_are(program)
-        most = []
-        for jobs in (1, 3):
-            run("warmup", "--jobs", jobs, "--quiet")
-            times = [tuple(map(float, (tmp_path / part).read_text().split())) for part in PARTS]
-            most.append(max(sum(a <= one < b for a, b in times) for one, _ in times))
-        assert most[0] == 1
-        assert most[1] > 1
+        parts_are(alone)
+        run("warmup", "--jobs", 1, "--quiet")
+        assert {(tmp_path / part).read_text() for part in PARTS} == {"1"}
+        # Every process waits until all are there, which one after the other never are.
+        together = (
+            "import sys, time; from pathlib import Path; "
+            f"here = Path({str(tmp_path)!r}); (here / f'together-{{sys.argv[1]}}').touch(); "
+            f"there = lambda: len(list(here.glob('together-*'))) == {len(PARTS)}; "
+            "until = time.monotonic() + 120\n"
+            "while not there() and time.monotonic() < until: time.sleep(0.01)\n"
+            "sys.exit(not there())"
+        )
+        parts_are(together)
+        run("warmup", "--jobs", len(PARTS), "--quiet")
         run("warmup", "--jobs", 0, code=2)
 
 
@@ -146,13 +154,20 @@ class TestParts:
         done = subprocess.run(compiling._command("nothing"), capture_output=True, check=False)
         assert done.returncode != 0
 
-    def test_each_is_yielded_when_it_is_done(self, parts_are):
-        slow = "import time; time.sleep(0.5)"
-        parts_are(AT_ONCE, search=slow)
-        done = list(compile_all(None, jobs=3))
-        assert [part for part, _ in done][-1] == "search"
-        assert dict(done)["search"] >= 0.5
-        assert {part for part, _ in done} == set(PARTS)
+    def test_each_is_yielded_when_it_is_done(self, parts_are, tmp_path):
+        """The last one waits for a word that is only given when the others are here."""
+        word = tmp_path / "go on"
+        waits = (
+            "import sys, time; from pathlib import Path; until = time.monotonic() + 120\n"
+            f"while not Path({str(word)!r}).exists() and time.monotonic() < until: time.sleep(0.01)"
+        )
+        parts_are(AT_ONCE, search=waits)
+        done = compile_all(None, jobs=len(PARTS))
+        first = {next(done)[0] for _ in range(len(PARTS) - 1)}
+        word.touch()
+        last, seconds = next(done)
+        assert (first, last) == (set(PARTS) - {"search"}, "search")
+        assert seconds > 0
 
     def test_one_that_says_nothing_of_why_it_failed(self, parts_are):
         parts_are("raise SystemExit(1)")
