@@ -120,50 +120,53 @@ def _against(peer_name: str, bar: float, what: str, of_set: Rows, ours: dict[str
 def _defaults(rows: Rows) -> Iterator[Verdict]:
     """Hold what people get who choose nothing against an earlier version and pystackreg."""
     bars = _bars()
-    timed = [row for row in rows if row.get("median") is not None]
-    for mine in [row for row in timed if row["implementation"] == OURS]:
-        beside = {
-            row["implementation"]: row
-            for row in timed
-            if (row["set"], row["threads"]) == (mine["set"], mine["threads"])
-        }
-        where = f"{mine['set']}, {threads_name(mine['threads'])}"
-        if EARLIER in beside:
-            other = beside[EARLIER]
-            value = ratio(mine, other)
-            measured = f"{value:.2f} ({_seconds(mine['median'])} / {_seconds(other['median'])})"
+    timed = {
+        (row["set"], row["threads"], row["implementation"]): row
+        for row in rows
+        if row.get("median") is not None
+    }
+    for (name, threads, implementation), mine in timed.items():
+        if implementation != OURS:
+            continue
+        where = f"{name}, {threads_name(threads)}"
+        earlier = timed.get((name, threads, EARLIER))
+        if earlier is not None:
             what = f"as it comes, {where}: over the time before"
-            yield _judged(what, value, bars["before"], measured, at_least=False)
-        if STACKREG in beside:
-            other = beside[STACKREG]
-            value = ratio(mine, other)
-            measured = f"{value:.2f} ({_seconds(mine['median'])} / {_seconds(other['median'])})"
+            yield _no_longer(what, mine, earlier, bars["before"])
+        peer = timed.get((name, threads, STACKREG))
+        if peer is not None:
             what = f"{where}: over the time of {STACKREG}"
-            yield _judged(what, value, bars["stackreg"], measured, at_least=False)
-            value = mine["error"] / other["error"]
-            measured = f"{value:.2f} ({mine['error']:.3f} px / {other['error']:.3f} px)"
+            yield _no_longer(what, mine, peer, bars["stackreg"])
+            value = mine["error"] / peer["error"]
+            measured = f"{value:.2f} ({mine['error']:.3f} px / {peer['error']:.3f} px)"
             what = f"{where}: over the error of {STACKREG}"
             yield _judged(what, value, bars["stackreg"], measured, at_least=False)
-        if mine["threads"] > 1:
-            one = next(
-                row
-                for row in timed
-                if (row["set"], row["threads"], row["implementation"]) == (mine["set"], 1, OURS)
-            )
-            value = ratio(mine, one)
-            measured = f"{value:.2f} ({_seconds(mine['median'])} / {_seconds(one['median'])})"
+        if threads > 1:
             what = f"as it comes, {where}: over one thread"
-            yield _judged(what, value, bars["no_slower"], measured, at_least=False)
+            yield _no_longer(what, mine, timed[name, 1, OURS], bars["no_slower"])
     for row in rows:
         if row["kind"] == "memory":
-            size = " x ".join(f"{value:,}" for value in row["pictures"])
-            peak = row["peak"] / 2**30
-            what = f"peak of align on {size} in colour, GiB"
-            yield _judged(what, peak, bars["memory"], f"{peak:.2f}", at_least=False)
-            planned = row["planned"] / 2**30
-            value = max(planned / peak, peak / planned)
-            measured = f"{value:.2f} (planned {planned:.2f})"
-            yield _judged("plan and peak, apart by", value, bars["plan"], measured, at_least=False)
+            yield from _memory(row)
+
+
+def _no_longer(what: str, mine: dict[str, Any], other: dict[str, Any], bar: float) -> Verdict:
+    """Hold a time over another one against a bar that is not to be passed."""
+    value = ratio(mine, other)
+    measured = f"{value:.2f} ({_seconds(mine['median'])} / {_seconds(other['median'])})"
+    return _judged(what, value, bar, measured, at_least=False)
+
+
+def _memory(row: dict[str, Any]) -> Iterator[Verdict]:
+    """Judge the peak of the memory, and how far the plan is from it."""
+    bars = _bars()
+    size = " x ".join(f"{value:,}" for value in row["pictures"])
+    peak = row["peak"] / 2**30
+    what = f"peak of align on {size} in colour, GiB"
+    yield _judged(what, peak, bars["memory"], f"{peak:.2f}", at_least=False)
+    planned = row["planned"] / 2**30
+    value = max(planned / peak, peak / planned)
+    measured = f"{value:.2f} (planned {planned:.2f})"
+    yield _judged("plan and peak, apart by", value, bars["plan"], measured, at_least=False)
 
 
 def _methods(rows: Rows) -> Iterator[Verdict]:
