@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -9,6 +10,7 @@ import numpy.typing as npt
 
 from rankfold.errors import InputError
 from rankfold.families import shift
+from rankfold.occluders import Occluder
 from rankfold.result import Alignment
 
 # Unit: px. No frame is smaller, see ``Frame``.
@@ -37,7 +39,14 @@ def crop(result: Alignment, top: int, left: int, bottom: int, right: int) -> Ali
         low_rank=result.low_rank[box],
         sparse=result.sparse[box],
         valid=result.valid[box],
+        occluders=_cropped(result.occluders, box),
     )
+
+
+def _cropped(occluders: Sequence[Occluder], box: tuple[slice, ...]) -> tuple[Occluder, ...]:
+    """Occluders on a part of the frame; those outside of it are left out."""
+    parts = [replace(one, region=one.region[box[1:]], masks=one.masks[box]) for one in occluders]
+    return tuple(part for part in parts if part.region.any())
 
 
 def crop_to_common(result: Alignment) -> Alignment:

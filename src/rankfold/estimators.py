@@ -165,7 +165,7 @@ class RASL(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  #
     family, frame, init, sparsity_weight
         As in :func:`rankfold.align`, like all that follow.
     projector, n_neighbors, rank_surrogate
-    features, rescue, start, coarse, frame_of, channels, gauge
+    features, rescue, shared, start, coarse, frame_of, channels, gauge
     max_outer, outer_tol, max_inner, inner_tol, schedule
     dtype, settings, n_jobs
 
@@ -192,6 +192,7 @@ class RASL(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  #
         rank_surrogate: str = "auto",
         features: str | None = "auto",
         rescue: str | bool = "auto",
+        shared: float | None = None,
         start: str | None = None,
         coarse: str | bool | None = None,
         frame_of: int | str | None = None,
@@ -215,6 +216,7 @@ class RASL(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  #
         self.rank_surrogate = rank_surrogate
         self.features = features
         self.rescue = rescue
+        self.shared = shared
         self.start = start
         self.coarse = coarse
         self.frame_of = frame_of

@@ -15,6 +15,7 @@ import numpy.typing as npt
 from rankfold import storage
 from rankfold.errors import FormatError, InputError
 from rankfold.families import FAMILIES, Floats, inverse, map_points
+from rankfold.occluders import Occluder, as_columns, from_columns
 from rankfold.stack import Frame, Stack, rescaling
 from rankfold.status import Status, Trace
 from rankfold.verdicts import BatchVerdict, Verdict, outcome
@@ -52,6 +53,9 @@ class _Saved:
                 for part in TRACE_PARTS:
                     columns = getattr(value, part)
                     arrays |= {f"trace.{part}.{name}": column for name, column in columns.items()}
+            elif f.name == "occluders":
+                columns = as_columns(value, len(arrays["low_rank"]))
+                arrays |= {f"occluders.{name}": column for name, column in columns.items()}
             elif isinstance(value, np.ndarray):
                 arrays[f.name] = value
             else:
@@ -68,18 +72,22 @@ class _Saved:
         default; a field that this version does not know is left out.
         """
         columns: dict[str, dict[str, Array]] = {part: {} for part in TRACE_PARTS}
+        occluders: dict[str, Array] = {}
         found: dict[str, Any] = dict(facts)
         for name, array in arrays.items():
             if name.startswith("trace."):
                 _, part, column = name.split(".", 2)
                 if part in columns:
                     columns[part][column] = array
+            elif name.startswith("occluders."):
+                occluders[name.removeprefix("occluders.")] = array
             else:
                 found[name] = array
         known = {f.name for f in fields(cls)}  # type: ignore[arg-type]
         values = {name: value for name, value in found.items() if name in known}
         try:
             values |= {"trace": Trace(**columns), "status": Status[values["status"]]}
+            values["occluders"] = from_columns(occluders)
             if "names" in values:
                 values["names"] = tuple(values["names"])
             return cls(**values)
@@ -114,6 +122,8 @@ class Decomposition(_Saved):
     version: str = "0.1.0"  # of the rankfold that made it
     # How far the objective is above the optimum at most, relative to itself; None: not known.
     gap: float | None = None
+    # What several pictures had in front of them in the same place, surest first; it was taken out.
+    occluders: tuple[Occluder, ...] = ()
 
     @property
     def rank(self) -> int:
@@ -169,6 +179,8 @@ class Alignment(_Saved):
     base: Floats | None = None
     # How far the objective is above the optimum at most, relative to itself; None: not known.
     gap: float | None = None
+    # What several pictures had in front of them in the same place, surest first; it was taken out.
+    occluders: tuple[Occluder, ...] = ()
 
     @classmethod
     def _restore(

@@ -37,6 +37,11 @@ class Status(Enum):
         """Whether the numbers can be used without a second look."""
         return self is Status.CONVERGED
 
+    @property
+    def over(self) -> bool:
+        """Whether it ended so that nothing more is to be done."""
+        return self in (Status.STOPPED, Status.NON_FINITE)
+
 
 @dataclass(frozen=True)
 class InnerRecord:

@@ -33,6 +33,7 @@ def align(
     rank_surrogate: str = "auto",
     features: str | None = "auto",
     rescue: str | bool = "auto",
+    shared: float | None = None,
     start: str | None = None,
     coarse: str | bool | None = None,
     frame_of: int | str | None = None,
@@ -87,6 +88,10 @@ def align(
     rescue : bool or "auto"
         Look for a better place for single pictures that the others do not confirm. Turn it off
         where the pictures have no common basis (handwriting).
+    shared : float, optional
+        Take out what at most this share of the pictures has in front of it in the same place, as
+        sunglasses and scarves: 0.5 if left out, 0 to keep all. ``result.occluders`` says what was
+        found. What a person wears on some of the pictures only, spectacles or a beard, goes too.
     start : {"auto", "given", "match", "coarse", "pyramid"}, optional
         How pictures come from ``init`` to where the other stages can take over: not at all, by
         matching keypoints (needs OpenCV), by blurred pictures, or by contrast from coarse to
@@ -163,6 +168,7 @@ def align(
         rank_surrogate=rank_surrogate,
         features=features,
         rescue=rescue,
+        shared=shared,
         start=start,
         coarse=coarse,
         frame_of=frame_of,

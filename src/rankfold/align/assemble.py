@@ -65,6 +65,7 @@ def assemble(job: Job, progress: Progress, start: Floats) -> Alignment:
         singular_values=solution.singular_values,
         objective=solution.objective,
         gap=solution.proved_gap,
+        occluders=progress.occluders,
         status=outcome(progress),
         stop_rule="observer" if interrupted else progress.stop_rule,
         rescued=rescued,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -10,16 +10,19 @@ import numpy.typing as npt
 
 from rankfold.admm import Problem, Settings, Solution, default_sparsity, solve, weights_of
 from rankfold.align.methods import Method, get_method, refuse_ignored
+from rankfold.align.occluders import Decomposed, take_out
 from rankfold.align.request import (
     check_dtype,
     check_neighbours,
     clone_for,
     is_auto,
     schedule_for,
+    shared_for,
 )
 from rankfold.align.settings import AlignSettings
 from rankfold.errors import InputError
 from rankfold.manifold import Projector, WholeRows
+from rankfold.occluders import Occluder
 from rankfold.result import Decomposition
 from rankfold.scale import Executor, executor_for
 from rankfold.stack import power_of_two
@@ -37,6 +40,7 @@ def decompose(
     projector: str | Projector | WholeRows | None = "auto",
     n_neighbors: int | None = None,
     rank_surrogate: str = "auto",
+    shared: float | None = None,
     schedule: str = "auto",
     tol: float | None = None,
     max_iter: int = 5000,
@@ -58,6 +62,8 @@ def decompose(
         λ_c of λ = λ_c/√max(n, m).
     projector, n_neighbors, rank_surrogate, settings
         As in :func:`align`.
+    shared : float, optional
+        As in :func:`align`; plain rows (n, m) are no pictures, and nothing is looked for in them.
     schedule : {"auto", "certified", "rough", "published"}
         How the penalty grows, and when to stop. "certified" (what "auto" means for robust PCA)
         stops when a lower bound proves that no decomposition is much better; "published" does as
@@ -105,6 +111,7 @@ def decompose(
     check_neighbours(n_neighbors, manifold)
     neighbours = settings.manifold.last_n_neighbors if n_neighbors is None else n_neighbors
     clone = clone_for(manifold, neighbours, settings)
+    share = shared_for(chosen, shared)
     growth = schedule_for(chosen, projector, rank_surrogate, schedule)
     inner = Settings(
         tol=growth.tol if tol is None else tol,
@@ -125,6 +132,22 @@ def decompose(
     )
     with executor_for(executor, n_jobs) as run:
         solution = chosen.solve(problem, inner, run, observe)
+        records = solution.records
+        occluders: tuple[Occluder, ...] = ()
+        if share > 0 and rows.are_pictures and not solution.status.over:
+
+            def once_more(data: Array, seen: npt.NDArray[np.bool_]) -> Solution:
+                changed = replace(problem, data=data, weights=weights_of(seen))
+                return chosen.solve(changed, inner, run, observe)
+
+            decomposed = Decomposed(
+                rows.data, solution.low_rank, rows.valid, problem.row_units, rows.row_shape
+            )
+            found = take_out(decomposed, share, settings, once_more)
+            if found is not None:
+                solution = found.solution
+                occluders = found.occluders
+                records += found.records
     announce(solution.status, "decompose", strict)
     low_rank, sparse = rows.pictures(solution)
     return Decomposition(
@@ -133,10 +156,11 @@ def decompose(
         singular_values=rows.unit * solution.singular_values,
         objective=rows.unit * solution.objective,
         gap=solution.proved_gap,
+        occluders=occluders,
         sparsity=problem.sparsity,
         method=chosen.name,
         status=solution.status,
-        trace=Trace.of(solution.records),
+        trace=Trace.of(records),
         version=__version__,
     )
 
@@ -170,6 +194,11 @@ class Samples:
             data = _channels_first(data, given.shape)
             valid = _channels_first(valid, given.shape)
         return cls(data, valid, unit, given.shape)
+
+    @property
+    def are_pictures(self) -> bool:
+        """Whether the rows are pictures, with pixels side by side."""
+        return len(self.shape) > 2
 
     @property
     def row_shape(self) -> tuple[int, int, int]:

@@ -18,14 +18,9 @@ def decomposition_stage(job: Job, progress: Progress) -> Progress:
     request = job.request
     if job.is_large:
         job.forget("search", "rehearsal", "contrast")
-    rows = Rows(*warp_normalised(job.full, progress.transforms(job), job.executor))
-    problem = Problem(
-        rows.data,
-        default_sparsity(rows.data.shape, request.sparsity_weight),
-        weights_of(rows.valid),
-        units=job.full.value_range / rows.norms,
-        shape=job.full.row_shape,
-    )
+    data, norms, valid = warp_normalised(job.full, progress.transforms(job), job.executor)
+    rows = Rows(data, norms, valid, job.full.value_range / norms, job.full.row_shape)
+    problem = problem_of(job, rows)
     near = nearby_solution(job, progress)
     if job.is_large:
         job.forget("full", "pixels")
@@ -35,6 +30,17 @@ def decomposition_stage(job: Job, progress: Progress) -> Progress:
     settings = last_settings(job, going_on=near is not None)
     solution = request.method.solve(problem, settings, job.executor, watch, -1, near)
     return replace(progress, rows=rows, decomposition=solution)
+
+
+def problem_of(job: Job, rows: Rows) -> Problem:
+    """Low rank + sparse of rows; a pixel that is not valid is filled in."""
+    return Problem(
+        rows.data,
+        default_sparsity(rows.data.shape, job.request.sparsity_weight),
+        weights_of(rows.valid),
+        units=rows.units,
+        shape=rows.shape,
+    )
 
 
 def nearby_solution(job: Job, progress: Progress) -> Solution | None:

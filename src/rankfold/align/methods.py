@@ -34,6 +34,8 @@ class Method:
     rescue: bool = False
     # How the pictures come to their start: a row of ROUTES, or "auto" to try several.
     route: str = "given"
+    # The largest share of the pictures that an occluder may be on; 0: none is looked for.
+    shared: float = 0.5
     # Options of the inner solver that ``solve`` does not use: "projector", "n_neighbors",
     # "rank_surrogate" or "schedule". A caller who gives one is told so.
     ignores: tuple[str, ...] = ()

@@ -15,6 +15,7 @@ from rankfold.align.loop import OuterLoop, iterate
 from rankfold.align.matching import Matches
 from rankfold.align.verdicts import Judgement
 from rankfold.families import Floats
+from rankfold.occluders import Occluder
 from rankfold.status import InnerRecord, OuterRecord, RouteRecord, Status
 from rankfold.warp.linearisation import Motion
 from rankfold.warp.sampling import Sampler
@@ -30,6 +31,8 @@ class Rows:
     data: Array  # D, n x m
     norms: Floats  # (n,)
     valid: Bools  # n x m
+    units: Floats  # (n,): the range of a pixel, black to white, in row i
+    shape: tuple[int, int, int]  # (channels, height, width) of a row
 
 
 @dataclass(frozen=True)
@@ -60,6 +63,8 @@ class Progress:
     # Of the decomposition at the final transforms.
     rows: Rows | None = None
     decomposition: Solution | None = None
+    # What several pictures had in front of them, and was taken out.
+    occluders: tuple[Occluder, ...] = ()
     judgement: Judgement | None = None
 
     @classmethod
@@ -76,7 +81,7 @@ class Progress:
     @property
     def over(self) -> bool:
         """Whether the search for transforms is to end here."""
-        return self.status in (Status.STOPPED, Status.NON_FINITE)
+        return self.status.over
 
 
 def advance(

@@ -49,6 +49,7 @@ class Request:
     gauge: Gauge
     features: str | None
     rescue: bool
+    shared: float  # the largest share of pictures that an occluder may be on; 0 looks for none
     located: bool  # whether the caller said where each picture lies, by transforms or points
     route: str  # a row of ROUTES, or "auto": several are tried, the pictures decide
     frame_of: int | None  # the picture whose view is the frame, where matching finds the start
@@ -76,6 +77,7 @@ class Request:
             "schedule": self.schedule.name,
             "features": self.features,
             "rescue": self.rescue,
+            "shared": self.shared,
             "start": self.route,
             "frame_of": None if self.frame_of is None else self.stack.names[self.frame_of],
             "channels": "joint" if self.joint else "luminance",
@@ -102,6 +104,7 @@ def resolve(
     rank_surrogate: str,
     features: str | None,
     rescue: str | bool,
+    shared: float | None,
     start: str | None,
     coarse: str | bool | None,
     frame_of: int | str | None,
@@ -167,6 +170,7 @@ def resolve(
         gauge=check_gauge(gauge, len(stack)),
         features=check_features(chosen.features if features == "auto" else features),
         rescue=chosen.rescue if rescue == "auto" else bool(rescue),
+        shared=shared_for(chosen, shared),
         located=not isinstance(init, str),
         route=route,
         frame_of=index_of(frame_of, stack.names),
@@ -325,6 +329,18 @@ def route_for(
         # Before the pictures are read, which may take long.
         load()
     return start
+
+
+def shared_for(method: Method, shared: float | None) -> float:
+    """The largest share of pictures that an occluder may be on; None leaves it to the method."""
+    if shared is None:
+        return method.shared
+    if not 0 <= shared <= 0.5:
+        raise InputError(
+            f"shared={shared} must lie between 0 and 0.5: what more than half of the pictures have "
+            "in common is taken for the thing itself"
+        )
+    return float(shared)
 
 
 def check_outer(max_outer: int, outer_tol: float) -> None:

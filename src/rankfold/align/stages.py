@@ -14,6 +14,7 @@ from typing import Protocol
 from rankfold.align.final import decomposition_stage, verdict_stage
 from rankfold.align.job import Job
 from rankfold.align.methods import Method
+from rankfold.align.occluders import occluder_stage
 from rankfold.align.pixels import feature_stage, fine_stage, pixel_stage
 from rankfold.align.progress import Progress, lifted
 from rankfold.align.request import Request
@@ -37,6 +38,10 @@ class Choices(Protocol):
     @property
     def rescue(self) -> bool:
         """Whether to look for a better place for single pictures."""
+
+    @property
+    def shared(self) -> float:
+        """The largest share of pictures that an occluder may be on; 0 leaves the stage out."""
 
 
 @dataclass(frozen=True)
@@ -132,6 +137,17 @@ STAGES: dict[str, Stage] = {
             outer=1,
             inner=60,
             colour="#64748b",
+            moves=False,
+            whole=True,
+        ),
+        Stage(
+            "occluders",
+            "take out what several pictures share and does not belong",
+            occluder_stage,
+            on=lambda chosen, _: chosen.shared > 0,
+            outer=1,
+            inner=20,
+            colour="#c2410c",
             moves=False,
             whole=True,
         ),

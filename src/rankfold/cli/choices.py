@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from rankfold.cli.options import Family, Method, Projector, Schedule, Start, Surrogate
+from rankfold.cli.options import Family, Method, Projector, Schedule, Shared, Start, Surrogate
 from rankfold.cli.parsing import one_of, settings_of
 
 # How config.toml, which has no word for None, says that a part of a method is not used.
@@ -55,6 +55,7 @@ class Aligning:
     rescue: Annotated[
         bool | None, typer.Option("--rescue/--no-rescue", help="Look for lost pictures.")
     ] = None
+    shared: Shared = None
     sparsity_weight: Annotated[float, typer.Option(help="Below one where much is hidden: 0.6.")] = (
         1.0
     )
@@ -102,6 +103,7 @@ class Aligning:
             frame_of=self.frame_of,
             rescue=self.rescue,
             features=features,
+            shared=self.shared,
             sparsity_weight=self.sparsity_weight,
             projector=self.projector,
             n_neighbors=self.neighbors,
@@ -141,6 +143,7 @@ class Decomposing:
         float, typer.Option(help="Larger keeps more in the clean picture.")
     ] = 1.0
     rank_surrogate: Surrogate = None
+    shared: Shared = None
     tol: Annotated[
         float | None,
         typer.Option(help="How far above the optimum to stop, proved; MeADMM: the residual."),
@@ -153,6 +156,7 @@ class Decomposing:
             method=self.method,
             sparsity_weight=self.sparsity_weight,
             rank_surrogate=self.rank_surrogate,
+            shared=self.shared,
             tol=self.tol,
             schedule=self.schedule,
         )

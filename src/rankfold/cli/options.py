@@ -110,6 +110,15 @@ Start = Annotated[
         autocompletion=complete(_starts),
     ),
 ]
+Shared = Annotated[
+    float | None,
+    typer.Option(
+        help="Largest share of the pictures that something in front of them may be on; 0.5 if "
+        "not given, 0 keeps all.",
+        min=0.0,
+        max=0.5,
+    ),
+]
 Format = Annotated[
     str | None,
     typer.Option(

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import ndimage
 
+Bools = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float64]
 
 # (x, y) of the pupils.
@@ -118,6 +119,27 @@ def _paint_mouth_and_nose(value: Floats, x: Floats, y: Floats) -> Floats:
     line = np.exp(-((below_mouth / 0.014) ** 2)) * _edge(0.23 - mirror, 0.02)
     value = _paint(value, MOUTH_LINE, line)
     return _paint(value, NOSTRIL, _bump(mirror, y, 0.065, 0.215, 0.030, 0.018))
+
+
+def glasses(x: Floats, y: Floats) -> tuple[Bools, Floats]:
+    """Return where dark glasses are in front of the points x, y (h, w), and their shade (h, w)."""
+    mirror = np.abs(x)
+    lens = ((mirror - EYE_X) / 0.25) ** 4 + ((y - EYE_Y - 0.02) / 0.19) ** 4 < 1
+    bridge = (mirror < EYE_X) & (np.abs(y - EYE_Y + 0.06) < 0.05)
+    # A little lighter towards the top, as glass reflects the sky.
+    shade_ = np.clip(0.07 - 0.10 * (y - EYE_Y), 0.02, 0.14)
+    return lens | bridge, shade_
+
+
+def scarf(x: Floats, y: Floats) -> tuple[Bools, Floats]:
+    """Return where a striped scarf is in front of the points x, y (h, w), and its shade (h, w)."""
+    top = 0.27 + 0.10 * x**2
+    stripes = 0.55 + 0.25 * np.sign(np.sin(18 * (y - 0.3 * x)))
+    return y > top, stripes
+
+
+WORN = {"glasses": glasses, "scarf": scarf}
+"""What a head can wear: from points to where it is and its shade."""
 
 
 def light(azimuth: float, elevation: float) -> Floats:

@@ -5,6 +5,7 @@ The same seed gives the same bits, so the order of the random draws is part of e
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -149,6 +150,7 @@ def rendered_heads(
     noise: float = 0.0,
     overhang: float = 0.0,
     lights: float = 60.0,
+    worn: Mapping[str, float] | None = None,
     seed: int = 0,
 ) -> Batch:
     """Return pictures of one rendered head under ``n`` lamps, turned and shifted by known amounts.
@@ -171,6 +173,9 @@ def rendered_heads(
         Share of the frame's height and width that lies outside the pictures, half on either side.
     lights : float
         Largest azimuth in degrees; elevations reach 0.7 of it.
+    worn : mapping, optional
+        Share of the pictures on which the head wears something: ``{"glasses": 0.25, "scarf":
+        0.4}``, each on pictures of its own.
     seed : int
     """
     rng = np.random.default_rng(seed)
@@ -204,6 +209,13 @@ def rendered_heads(
         clean.append(picture)
         hidden.append(mask)
         images.append(np.clip(np.where(mask, occluder, picture + grain), 0, 1))
+    for k, what in _dressed(worn or {}, n, seed):
+        # Every pixel of the picture in head units.
+        places = map_points(inverse(truth[k]), Frame(*shape).grid) - grid.centre
+        u, v = np.moveaxis(places.reshape(*shape, 2) / (HEAD_WIDTH * frame[1]), -1, 0)
+        mask, cloth = head.WORN[what](u, v)
+        images[k] = np.where(mask, cloth, images[k])
+        hidden[k] = hidden[k] | mask
     pupils = map_points(inverse(to_scene), head.EYES * per_unit + scene_centre)
     start = np.tile(to_source, (n, 1, 1))
     return Batch(images, clean, hidden, grid, start, truth, pupils)
@@ -239,6 +251,17 @@ def _turn(centre: Floats, rotation: float, translation: float, rng: np.random.Ge
     offset = rng.uniform(-translation, translation, 2)
     motion = get_family("euclidean").matrix(np.array([angle, *offset]))
     return shift(centre) @ motion @ shift(-centre)
+
+
+def _dressed(worn: Mapping[str, float], n: int, seed: int) -> list[tuple[int, str]]:
+    """Who wears what: pictures with what they wear, in a random order of their own."""
+    # Its own draws: what is worn changes neither lamps nor turns.
+    order = np.random.default_rng([seed, len(head.WORN)]).permutation(n)
+    found: list[tuple[int, str]] = []
+    for what, share in worn.items():
+        first = len(found)
+        found += [(int(k), what) for k in order[first : first + round(share * n)]]
+    return found
 
 
 def _occluder(shape: Any, rng: np.random.Generator) -> tuple[Bools, Floats]:

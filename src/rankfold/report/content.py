@@ -67,6 +67,8 @@ class ReportData:
     tiles : dict of lists of (h, w, 3) arrays
         For each key, one small picture a card.
     averages : list of (caption, (h, w, 3) array)
+    occluders : list of (sentence, (h, w, 3) array)
+        What several pictures had in front of them, outlined on the average.
     trace : Trace
     spectra : dict of (n,) arrays
         Singular values by caption.
@@ -85,6 +87,7 @@ class ReportData:
     kinds: list[tuple[str, str]]
     tiles: dict[str, list[Bytes]]
     averages: list[tuple[str, Bytes]]
+    occluders: list[tuple[str, Bytes]]
     trace: Trace
     spectra: dict[str, Floats]
     outlines: Floats | None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from rankfold.report.content import Card, ReportData
 from rankfold.report.pictures import (
     Bytes,
     average,
+    outlined,
     rgb,
     share_in_error,
     signed_colours,
@@ -91,6 +93,7 @@ def _of_alignment(run: Run, result: Alignment) -> ReportData:
             ("average aligned", average(result.aligned, low, high)),
             ("average low-rank", average(result.low_rank, low, high)),
         ],
+        occluders=_outlined(result, average(result.aligned, low, high), result.names),
         trace=result.trace,
         spectra={
             "before": spectrum(before),
@@ -181,6 +184,7 @@ def _of_decomposition(run: Run, result: Decomposition) -> ReportData:
             ("average input", average(given, low, high)),
             ("average low-rank", average(result.low_rank, low, high)),
         ],
+        occluders=_outlined(result, average(given, low, high), run.names),
         trace=result.trace,
         spectra={"input": spectrum(given), "low-rank": spectrum(result.low_rank)},
         outlines=None,
@@ -213,6 +217,13 @@ def _decomposition_tone(status: Status) -> str:
     if status is Status.NON_FINITE:
         return "bad"
     return "good" if status.good else "warning"
+
+
+def _outlined(
+    result: Alignment | Decomposition, mean: Bytes, names: Sequence[str]
+) -> list[tuple[str, Bytes]]:
+    """What was taken out: a sentence, and its outline on the average (h, w, 3)."""
+    return [(one.sentence(names), outlined(mean, one.region)) for one in result.occluders]
 
 
 def _tiles(pictures: Array, low: float, high: float) -> list[Bytes]:

@@ -75,10 +75,14 @@ def render(data: ReportData) -> str:
     averages = []
     for caption, picture in data.averages:
         averages.append((caption, _uri(_fit(picture, AVERAGE, grow=True))))
+    occluders = []
+    for sentence, picture in data.occluders:
+        occluders.append((sentence, _uri(_fit(picture, AVERAGE, grow=True))))
     text = template.render(
         data=data,
         plots=plots,
         averages=averages,
+        occluders=occluders,
         percent=percent,
         payload=_payload(data),
         version=__version__,

@@ -59,6 +59,16 @@ def average(pictures: Array, low: float, high: float) -> Bytes:
     return rgb(as_bytes(mean, low, high))
 
 
+def outlined(picture: Bytes, region: npt.NDArray[np.bool_]) -> Bytes:
+    """Return a picture (h, w, 3) with the edge of a region (h, w) in orange."""
+    inner = np.pad(region, 1)
+    # A pixel is on the edge if one of the four beside it is not in the region.
+    beside = inner[:-2, 1:-1] & inner[2:, 1:-1] & inner[1:-1, :-2] & inner[1:-1, 2:]
+    out = picture.copy()
+    out[region & ~beside] = ORANGE
+    return out
+
+
 def spectrum(pictures: Array) -> Floats:
     """Return the singular values (n,) of pictures (n, ...) as rows of unit norm, NaN as zero."""
     rows = np.nan_to_num(pictures.reshape(len(pictures), -1)).astype(np.float64)

@@ -111,6 +111,7 @@ def run_align(
         rank=result.rank,
         objective=result.objective,
         gap=result.gap,
+        occluders=tuple(one.as_dict(source.names) for one in result.occluders),
         seconds=_since(began),
         remarks=tuple(remarks),
         stop_rule=result.stop_rule,
@@ -172,6 +173,7 @@ def run_decompose(
         rank=result.rank,
         objective=result.objective,
         gap=result.gap,
+        occluders=tuple(one.as_dict(source.names) for one in result.occluders),
         seconds=_since(began),
         remarks=tuple(remarks),
     )

@@ -26,6 +26,9 @@ class Summary:
     objective : float
     gap : float or None
         How far it is above the optimum at most, relative to itself; None: not known.
+    occluders : tuple of dict
+        What several pictures had in front of them and was taken out, see
+        :meth:`rankfold.occluders.Occluder.as_dict`.
     seconds : float
         For everything, from reading to the last file.
     remarks : tuple of str
@@ -38,6 +41,7 @@ class Summary:
     rank: int
     objective: float
     gap: float | None
+    occluders: tuple[dict[str, Any], ...]
     seconds: float
     remarks: tuple[str, ...]
 
@@ -49,8 +53,14 @@ class Summary:
 
     @property
     def sentence(self) -> str:
-        """Say in one sentence how it went."""
-        return f"{self.images} pictures, rank {self.rank}; {self.status.value}."
+        """Say how it went, and what was taken out."""
+        lines = [f"{self.images} pictures, rank {self.rank}; {self.status.value}."]
+        return "\n".join([*lines, *self.found])
+
+    @property
+    def found(self) -> list[str]:
+        """A sentence for everything that several pictures had in front of them."""
+        return [one["sentence"] for one in self.occluders]
 
     def as_dict(self) -> dict[str, Any]:
         """Give plain values that JSON knows."""
@@ -62,6 +72,7 @@ class Summary:
             "rank": self.rank,
             "objective": self.objective,
             "gap": self.gap,
+            "occluders": list(self.occluders),
             "seconds": self.seconds,
         }
 
@@ -113,8 +124,9 @@ class AlignmentSummary(Summary):
 
     @property
     def sentence(self) -> str:
-        """Say how the pictures were placed, how it ended, where it began, and what may help."""
+        """Say how it went, how it ended, what was taken out, where it began, and what may help."""
         lines = [f"{self.outcome} Rank {self.rank}; {self.status.value} ({self.stop_rule})."]
+        lines += self.found
         if self.start:
             lines.append(self.start)
         if self.advice:

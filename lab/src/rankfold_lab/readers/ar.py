@@ -22,6 +22,8 @@ from rankfold_lab.readers.matlab import load_matlab
 Array = npt.NDArray[Any]
 
 SESSION = 13
+# Of a session, the pictures with other lights, counted from 0.
+LIT = (4, 5, 6)
 HIDDEN = ("",) * 7 + ("sunglasses",) * 3 + ("scarf",) * 3
 PICTURE = re.compile(r"\.(png|bmp|jpg|pgm|tiff?)$", re.IGNORECASE)
 ASK = "ask Aleix Martinez at the Ohio State University for the AR face database"

@@ -16,9 +16,16 @@ from rankfold.result import Alignment
 from rankfold.stack import Frame, Stack
 from rankfold_lab.evaluate.faces import Protocol, make_batch
 from rankfold_lab.evaluate.retest import disagreement, perturbed
-from rankfold_lab.readers.ar import ArPerson, read_ar
+from rankfold_lab.readers.ar import LIT, SESSION, ArPerson, read_ar
 from rankfold_lab.readers.usps import read_usps
 from rankfold_lab.reproduce import standins
+from rankfold_lab.reproduce.controls import (
+    dark_share,
+    error_on,
+    median_face,
+    rank_one,
+    second_to_first,
+)
 from rankfold_lab.reproduce.methods import METHODS, STROKES, Measured, sheet
 from rankfold_lab.reproduce.scenes import real, speed
 from rankfold_lab.reproduce.windows import windows
@@ -53,7 +60,17 @@ def lighting(cell: dict[str, Any], data: Path | None) -> Measured:
     batch = _misaligned(data, cell["subject"], 130)
     options = METHODS[cell["method"]] | {"sparsity_weight": cell["sparsity"]}
     result = align(batch.images, frame=batch.frame, init=batch.start, **options)
-    dark = [float((p < 0.1 * np.percentile(p, 99)).mean()) for p in result.low_rank]
+    every = np.ones(len(batch.images), dtype=bool)
+    values = {
+        "dark": dark_share(result.low_rank),
+        "dark_input": dark_share(result.aligned),
+        "dark_truth": dark_share(_without_cast_shadows(data, cell["subject"], result)),
+        "dark_median": dark_share(median_face(result)),
+        "dark_one": dark_share(rank_one(result)),
+        "error": error_on(result, every),
+        "second": second_to_first(result),
+        "rank": result.rank,
+    }
     start = replace(result, transforms=batch.start).apply(batch.images)
     darkest = np.argsort([np.nanmean(p) for p in result.aligned])[2 : 2 + 4 * 7 : 4]
     rows = [
@@ -61,7 +78,7 @@ def lighting(cell: dict[str, Any], data: Path | None) -> Measured:
         [result.aligned[k] for k in darkest],
         [result.low_rank[k] for k in darkest],
     ]
-    return {"dark": float(np.mean(dark)), "rank": result.rank}, sheet(rows, 2)
+    return values, sheet(rows, 2)
 
 
 def unmasked(cell: dict[str, Any], data: Path | None) -> Measured:
@@ -72,7 +89,18 @@ def unmasked(cell: dict[str, Any], data: Path | None) -> Measured:
         person = read_ar(data, cell["person"])
     options = METHODS[cell["method"]] | {"sparsity_weight": cell["sparsity"], "start": "given"}
     result = align(list(person.images), **options)
-    values = {kind: distance_to_own(result, person, kind) for kind in REGIONS}
+    kinds = np.array(person.hidden)
+    values: dict[str, Any] = {}
+    for kind in REGIONS:
+        values[kind] = distance_to_own(result, person, kind)
+        values[f"{kind}_median"] = distance_to_own(result, person, kind, median_face(result))
+        values[f"{kind}_one"] = distance_to_own(result, person, kind, rank_one(result))
+    values |= {
+        "error": error_on(result, kinds == ""),
+        "error_lit": error_on(result, np.isin(np.arange(len(kinds)) % SESSION, LIT)),
+        "second": second_to_first(result),
+        "found": [list(one.pictures) for one in result.occluders],
+    }
     rows = [[part[k] for k in SHOWN] for part in (result.aligned, result.low_rank)]
     return {**values, "rank": result.rank, "failed": int(result.failed.sum())}, sheet(rows, 2)
 
@@ -130,6 +158,16 @@ def _real_faces(data: Path, subject: int, lights: int, size: float) -> Batch:
     return make_batch(data, subject, protocol, 0)
 
 
+def _without_cast_shadows(data: Path | None, subject: int, result: Alignment) -> Floats:
+    """Return the faces (n, h, w) as their surface alone would look: dark where it turns away."""
+    if data is None:
+        truth = standins.faces(subject, 130, 0.0)
+    else:
+        still = Protocol("truth", 130, "lambertian", occluded=0.0, rotation=0.0, translation=0.0)
+        truth = make_batch(data, subject, still, 0)
+    return np.asarray(replace(result, transforms=truth.truth).apply(truth.clean))
+
+
 def _eye_distances(transforms: Floats, batch: Batch) -> Floats:
     """(n, 2): how far each eye is off, the common motion taken out."""
     landed = map_points(inverse(batch.truth) @ transforms, batch.points)
@@ -140,7 +178,9 @@ def _spread(values: Floats) -> dict[str, float]:
     return {"mean": float(values.mean()), "std": float(values.std()), "max": float(values.max())}
 
 
-def distance_to_own(result: Alignment, person: ArPerson, kind: str) -> float:
+def distance_to_own(
+    result: Alignment, person: ArPerson, kind: str, recovered: Floats | None = None
+) -> float:
     """Return how far what is behind ``kind`` is recovered from what the person looks like there.
 
     That is the distance of the region to the space of the person's free pictures, relative to its
@@ -152,7 +192,10 @@ def distance_to_own(result: Alignment, person: ArPerson, kind: str) -> float:
     person : ArPerson
     kind : str
         ``"sunglasses"`` or ``"scarf"``.
+    recovered : (n, h, w) array, optional
+        Other pictures in place of the low-rank ones.
     """
+    pictures = result.low_rank if recovered is None else recovered
     top, bottom = (round(share * result.frame.height) for share in REGIONS[kind])
     hidden = np.array([one == kind for one in person.hidden])
     free = np.array([one == "" for one in person.hidden])
@@ -162,9 +205,9 @@ def distance_to_own(result: Alignment, person: ArPerson, kind: str) -> float:
         return np.nan_to_num(pictures[:, top:bottom]).reshape(len(pictures), -1).T
 
     basis = columns(result.aligned[free])
-    recovered = columns(result.low_rank[hidden])
-    residual = recovered - basis @ np.linalg.lstsq(basis, recovered, rcond=None)[0]
-    relative = np.linalg.norm(residual, axis=0) / np.linalg.norm(recovered, axis=0)
+    regions = columns(pictures[hidden])
+    residual = regions - basis @ np.linalg.lstsq(basis, regions, rcond=None)[0]
+    relative = np.linalg.norm(residual, axis=0) / np.linalg.norm(regions, axis=0)
     return float(np.mean(relative))
 
 

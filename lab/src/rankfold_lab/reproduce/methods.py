@@ -14,9 +14,9 @@ Measured = tuple[dict[str, Any], Bytes | None]
 # Options of rankfold.align for every method of the cases. "paper" is MeADMM with the paper's own
 # average and norm, without our stages.
 METHODS: dict[str, dict[str, Any]] = {
-    # As published: every step from scratch, to all digits, on the whole frame.
-    "rasl": {"method": "rasl", "schedule": "published"},
-    "rasl_coarse": {"method": "rasl", "schedule": "published", "start": "coarse"},
+    # As published: every step from scratch, to all digits, on the whole frame, nothing taken out.
+    "rasl": {"method": "rasl", "schedule": "published", "shared": 0},
+    "rasl_coarse": {"method": "rasl", "schedule": "published", "start": "coarse", "shared": 0},
     "meadmm": {"method": "meadmm"},
     "paper": {
         "method": "meadmm",
@@ -25,6 +25,7 @@ METHODS: dict[str, dict[str, Any]] = {
         "features": None,
         "rescue": False,
         "start": "given",
+        "shared": 0,
     },
 }
 # What MeADMM does otherwise on digits.

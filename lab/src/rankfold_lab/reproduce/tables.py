@@ -88,10 +88,32 @@ def _text(key: str) -> Callable[[dict[str, Any]], str]:
 TABLES: dict[str, Callable[[Rows], Table]] = {
     "table2": _eyes,
     "yale": _by_method(
-        {"still dark": _number("dark", ".1%"), "rank": _number("rank", "d")}, "subject", "sparsity"
+        {
+            "still dark": _number("dark", ".1%"),
+            "of the median face": _number("dark_median", ".1%"),
+            "of the rank-1 fit": _number("dark_one", ".1%"),
+            "of the input": _number("dark_input", ".1%"),
+            "of the truth": _number("dark_truth", ".1%"),
+            "error on all": _number("error"),
+            "second/first singular value": _number("second"),
+            "rank": _number("rank", "d"),
+        },
+        "subject",
+        "sparsity",
     ),
     "ar": _by_method(
-        {"eyes": _number("sunglasses"), "mouths": _number("scarf"), "rank": _number("rank", "d")},
+        {
+            "eyes": _number("sunglasses"),
+            "of the median face": _number("sunglasses_median"),
+            "of the rank-1 fit": _number("sunglasses_one"),
+            "mouths": _number("scarf"),
+            "of the median face ": _number("scarf_median"),
+            "of the rank-1 fit ": _number("scarf_one"),
+            "error on the free pictures": _number("error"),
+            "on the lit ones": _number("error_lit"),
+            "second/first singular value": _number("second"),
+            "rank": _number("rank", "d"),
+        },
         "person",
         "sparsity",
     ),

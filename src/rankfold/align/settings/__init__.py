@@ -15,6 +15,7 @@ from rankfold.align.settings.method import (
     ManifoldSettings,
     SurrogateSettings,
 )
+from rankfold.align.settings.occluders import OccluderSettings
 from rankfold.align.settings.search import (
     BasisSettings,
     FeatureSettings,
@@ -40,6 +41,7 @@ __all__ = [
     "FeatureSettings",
     "ManifoldSettings",
     "MatchSettings",
+    "OccluderSettings",
     "PixelSettings",
     "PyramidSettings",
     "RegistrationSettings",

@@ -14,6 +14,7 @@ from rankfold.align.settings.method import (
     ManifoldSettings,
     SurrogateSettings,
 )
+from rankfold.align.settings.occluders import OccluderSettings
 from rankfold.align.settings.search import (
     BasisSettings,
     FeatureSettings,
@@ -59,6 +60,7 @@ class AlignSettings:
     manifold: ManifoldSettings = field(default_factory=ManifoldSettings)
     surrogate: SurrogateSettings = field(default_factory=SurrogateSettings)
     decomposition: DecompositionSettings = field(default_factory=DecompositionSettings)
+    occluders: OccluderSettings = field(default_factory=OccluderSettings)
     scores: ScoreSettings = field(default_factory=ScoreSettings)
     verdicts: VerdictSettings = field(default_factory=VerdictSettings)
 

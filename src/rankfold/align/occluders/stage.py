@@ -1,0 +1,113 @@
+"""The stage that looks for occluders, takes them out and fills in what they hide."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from rankfold.admm import Solution
+from rankfold.align.final import last_settings, problem_of
+from rankfold.align.job import Job
+from rankfold.align.occluders.evidence import vote
+from rankfold.align.occluders.prediction import Array, Bools
+from rankfold.align.occluders.search import Decomposed, Find, find_occluders
+from rankfold.align.progress import Progress
+from rankfold.align.settings import AlignSettings
+from rankfold.manifold.vote import window_for
+from rankfold.occluders import Occluder
+from rankfold.status import InnerRecord
+
+
+def occluder_stage(job: Job, progress: Progress) -> Progress:
+    """Decompose once more without what several pictures share and does not belong.
+
+    Where nothing is found, nothing changes.
+    """
+    rows = progress.rows
+    solution = progress.decomposition
+    assert rows is not None
+    assert solution is not None
+    if solution.status.over:
+        return progress
+    request = job.request
+    settings = last_settings(job, going_on=False)
+
+    def decompose(data: Array, seen: Bools) -> Solution:
+        problem = problem_of(job, replace(rows, data=data, valid=seen))
+        return request.method.solve(problem, settings, job.executor, job.observe, -1, None)
+
+    decomposed = Decomposed(rows.data, solution.low_rank, rows.valid, rows.units, rows.shape)
+    found = take_out(decomposed, request.shared, request.settings, decompose)
+    if found is None:
+        return progress
+    return replace(
+        progress,
+        inner=progress.inner + solution.records + found.records[: -len(found.solution.records)],
+        decomposition=found.solution,
+        occluders=found.occluders,
+    )
+
+
+@dataclass(frozen=True)
+class TakenOut:
+    """A decomposition without occluders."""
+
+    solution: Solution
+    occluders: tuple[Occluder, ...]
+    records: tuple[InnerRecord, ...]  # of all decompositions that it took
+
+
+def take_out(
+    rows: Decomposed,
+    shared: float,
+    settings: AlignSettings,
+    decompose: Callable[[Array, Bools], Solution],
+) -> TakenOut | None:
+    """Find occluders and decompose without them; None where there are none.
+
+    What they hide is missing in a first decomposition, and filled in with the result in the next
+    ones. (Pixels that stay missing weigh nothing: light that only some pictures have would be given
+    up for a lower rank.) ``decompose`` is called with data (n, m) and which of them count.
+    """
+    found = find_occluders(rows, shared, settings)
+    if not found:
+        return None
+    hidden = in_rows(found, rows)
+    solution = decompose(np.where(hidden, 0, rows.data), rows.valid & ~hidden)
+    found = [released(one, rows, solution, settings) for one in found]
+    hidden = in_rows(found, rows)
+    records = solution.records
+    for _ in range(settings.occluders.fills):
+        if solution.status.over:
+            break
+        solution = decompose(np.where(hidden, solution.low_rank, rows.data), rows.valid)
+        records += solution.records
+    occluders = tuple(
+        Occluder(one.region, tuple(np.flatnonzero(one.members).tolist()), one.masks, one.confidence)
+        for one in found
+    )
+    return TakenOut(solution, occluders, records)
+
+
+def in_rows(found: Sequence[Find], rows: Decomposed) -> Bools:
+    """Where something is in front of the pictures, as rows (n, m)."""
+    channels, height, width = rows.shape
+    hidden = np.zeros((len(rows.data), height, width), dtype=bool)
+    for one in found:
+        hidden[one.members] |= one.masks
+    return np.repeat(hidden[:, None], channels, axis=1).reshape(len(hidden), -1)
+
+
+def released(one: Find, rows: Decomposed, filled: Solution, settings: AlignSettings) -> Find:
+    """A find without the pixels that turn out to be as they should be."""
+    window = window_for(settings.manifold.window, rows.shape)
+    off = np.abs(rows.data[one.members] - filled.low_rank[one.members])
+    wrong = off > (settings.manifold.alpha * rows.units[one.members])[:, None]
+    wrong &= rows.valid[one.members]
+    flags = wrong.reshape(len(off), *rows.shape).any(axis=1)
+    masks = one.masks & vote(flags.astype(np.float32), window)
+    region = masks.mean(axis=0) >= 0.5
+    # A region that nobody shows any more would say nothing.
+    return replace(one, masks=masks, region=region if region.any() else one.region)
