@@ -239,6 +239,7 @@ def clone_for(
         keep=numbers.keep,
         ridge=numbers.ridge,
         window=numbers.window,
+        grains=numbers.grains,
     )
     return Clone(ready, numbers.weight, numbers.start, numbers.period)
 

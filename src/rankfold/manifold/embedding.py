@@ -63,6 +63,9 @@ class Regression(Embedding):
     ridge: float = 1e-4
     # Window of the vote on what is in error, as a share of the short side.
     window: float = 0.11
+    # A large error in a window of which errors fill less than this is a grain, and counts as an
+    # error although its window is mostly right.
+    grains: float = 0.4
 
     def at(self, overview: Overview) -> Projection:
         """Find the neighbours."""
@@ -79,6 +82,7 @@ class Regression(Embedding):
             over=inverse_norms(gram),
             ridge=self.ridge,
             window=window,
+            grains=self.grains,
             shape=overview.shape,
             halo=halo_for(window, overview.shape),
         )
@@ -95,6 +99,7 @@ class LeastSquares(Combination):
     over: Floats  # 1/‖A‖, (n,)
     ridge: float  # r
     window: int  # of the vote that makes ω, px
+    grains: float  # share of the window that errors fill around a grain, at most
     shape: tuple[int, int, int]  # (channels, height, width) of a row
     halo: int
 
@@ -125,6 +130,7 @@ class LeastSquares(Combination):
                 self.nearest,
                 self.alphas,
                 self.window,
+                self.grains,
                 pieces,
                 first,
                 min(first + RUN, n),

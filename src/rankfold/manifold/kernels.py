@@ -20,6 +20,9 @@ Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
 Ints = npt.NDArray[np.integer[Any]]
 
+# Times α: an error that can be a grain. The edges of shadows are smaller.
+LARGE = 4.0
+
 
 @njit(cache=True, nogil=True)
 def inverse_norms(gram: Floats) -> Floats:
@@ -80,21 +83,33 @@ def smallest(distances: Floats, k: int) -> Any:
 
 @njit(cache=True, nogil=True)
 def inliers(
-    sparse: Array, valid: Bools, alpha: float, window: int, pieces: Ints, out: Array, room: Array
+    sparse: Array,
+    valid: Bools,
+    alpha: float,
+    window: int,
+    grains: float,
+    pieces: Ints,
+    out: Array,
+    room: Array,
 ) -> None:
     """ω (b,) of one image: 0 where a pixel is missing or its window is mostly error, else 1.
 
     ``sparse`` is its row of E with the pixels around the block, ``pieces`` is what
-    :func:`rankfold.manifold.vote.segments` makes. A pixel is in error above ``alpha``. An empty
-    ``valid`` means that all pixels are; ``room`` is what :func:`room_for` makes.
+    :func:`rankfold.manifold.vote.segments` makes. A pixel is in error above ``alpha``. A grain is 0
+    too: a large error in a window of which errors fill less than ``grains``. An empty ``valid``
+    means that all pixels are; ``room`` is what :func:`room_for` makes.
     """
     half = np.uint16((window * window + 1) // 2)
+    few = grains * window * window
     for s in range(len(pieces)):
         begin, height, width, skipped, count, target = pieces[s]
-        votes = vote(sparse[begin : begin + height * width], alpha, window, height, width, room)
+        picture = sparse[begin : begin + height * width]
+        votes = vote(picture, alpha, window, height, width, room)
         here = out[target : target + count]
         for k in range(count):
-            here[k] = votes[skipped + k] < half
+            wrong = votes[skipped + k]
+            grain = (wrong < few) & (abs(picture[skipped + k]) > LARGE * alpha)
+            here[k] = (wrong < half) & (not grain)
     if valid.size > 0:
         for k in range(len(out)):
             out[k] &= valid[k]
@@ -211,6 +226,7 @@ def outlier_sums(
     nearest: Ints,
     alphas: Floats,
     window: int,
+    grains: float,
     pieces: Ints,
     first: int,
     last: int,
@@ -230,7 +246,7 @@ def outlier_sums(
     every = np.arange(k + 1)
     room = room_for(window, pieces)
     for i in range(first, last):
-        inliers(E[i], valid[i], alphas[i], window, pieces, omega, room)
+        inliers(E[i], valid[i], alphas[i], window, grains, pieces, omega, room)
         count = find_zeros(omega, few)
         # The values at those pixels of all neighbours and of V, side by side.
         for j in range(k + 1):

@@ -158,7 +158,7 @@ class TestParts:
 
 @pytest.fixture(scope="module")
 def wearers():
-    return rendered_heads(40, lights=45.0, worn={"glasses": 0.25, "scarf": 0.4}, seed=3)
+    return rendered_heads(40, lights=45.0, worn={"glasses": 0.25, "scarf": 0.4}, seed=4)
 
 
 @pytest.fixture(scope="module")
@@ -181,7 +181,7 @@ class TestFinds:
             mask[list(one.pictures)] |= one.masks
         assert truth[mask].mean() >= 0.9  # precision
         assert mask[truth].mean() >= 0.9  # recall
-        assert {one.place for one in found.occluders} == {"upper", "lower"}
+        assert {one.place for one in found.occluders} == {"middle", "lower"}
         wearing = {k for k in range(40) if wearers.hidden[k].any()}
         assert set().union(*(one.pictures for one in found.occluders)) == wearing
 
@@ -272,16 +272,14 @@ class TestNothingToFind:
             rf.decompose(np.random.default_rng(0).random((4, 20, 20)), shared=shared)
 
 
-def test_of_many_pictures_a_sample_is_searched_and_all_are_asked(wearers, found):
-    """The finds in a sample of half of the pictures are those in all of them."""
-    settings = rf.AlignSettings().changed({"occluders.sample": 20})
-    pictures = np.nan_to_num(found.aligned)
-    result = rf.decompose(pictures, "meadmm", settings=settings, n_jobs=2)
-    wearing = {k for k in range(40) if wearers.hidden[k].any()}
-    members = set().union(*(one.pictures for one in result.occluders))
-    assert members
-    assert members <= wearing
-    assert len(result.occluders[0].masks) == len(result.occluders[0].pictures)
+def test_of_many_pictures_a_sample_is_searched_and_all_are_asked():
+    """The find in a sample of the pictures is the one in all of them."""
+    batch = rendered_heads(60, lights=45.0, rotation=0, translation=0, worn={"scarf": 0.3}, seed=4)
+    settings = rf.AlignSettings().changed({"occluders.sample": 36})
+    result = rf.decompose(np.stack(batch.images), "meadmm", settings=settings, n_jobs=2)
+    (one,) = result.occluders
+    assert set(one.pictures) == {k for k in range(60) if batch.hidden[k].any()}
+    assert len(one.masks) == len(one.pictures)
 
 
 def test_colour_is_looked_at_in_all_channels(found, wearers):

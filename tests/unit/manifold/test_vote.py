@@ -28,11 +28,11 @@ def block_of(E, first, last, halo):
     return Block(pixels, pixels, around, None, first, before, executor=Serial())
 
 
-def vote_in(block, window, shape, valid=None):
+def vote_in(block, window, shape, valid=None, alpha=0.5, grains=0.0):
     pieces = segments(block, window, shape)
     out = np.full(block.size, 7, np.uint8)
     given = np.zeros(0, bool) if valid is None else valid
-    inliers(block.sparse[0], given, 0.5, window, pieces, out, room_for(window, pieces))
+    inliers(block.sparse[0], given, alpha, window, grains, pieces, out, room_for(window, pieces))
     return out
 
 
@@ -104,3 +104,44 @@ def test_zeros_are_found_eight_at_a_time(size, share):
     out = np.empty(size, np.uint64)
     count = find_zeros(flags, out)
     np.testing.assert_array_equal(out[:count], np.flatnonzero(flags == 0))
+
+
+class TestGrains:
+    """A large error counts by itself where errors are few around it."""
+
+    def setup_method(self):
+        self.shape = (1, 15, 16)
+        picture = np.zeros(self.shape[1:])
+        picture[3, 4] = 1.0  # large, alone
+        picture[3, 11] = 0.3  # small, alone
+        picture[8:14, 5:11] = 1.0  # a patch
+        self.E = picture.ravel()
+        self.block = block_of(self.E, 0, len(self.E), 0)
+
+    def kept(self, **options):
+        return vote_in(self.block, 5, self.shape, alpha=0.1, **options).reshape(self.shape[1:])
+
+    def test_a_grain_is_left_out_and_a_small_error_is_not(self):
+        kept = self.kept(grains=0.4)
+        assert kept[3, 4] == 0
+        assert kept[3, 11] == 1
+        assert kept[3, 5] == 1
+
+    def test_without_grains_only_patches_are_left_out(self):
+        kept = self.kept(grains=0.0)
+        assert kept[3, 4] == 1
+        assert kept[10, 7] == 0
+
+    def test_the_edge_of_a_patch_is_no_grain(self):
+        """Its corner has 9 errors of 25 around it, the pixels beside that 12 and more."""
+        kept = self.kept(grains=0.3)
+        np.testing.assert_array_equal(kept[6:], self.kept(grains=0.0)[6:])
+
+    @pytest.mark.parametrize("length", [1, 19, 50])
+    def test_blocks_find_the_same_grains(self, length):
+        halo = halo_for(5, self.shape)
+        found = []
+        for first in range(0, len(self.E), length):
+            block = block_of(self.E, first, min(first + length, len(self.E)), halo)
+            found.append(vote_in(block, 5, self.shape, alpha=0.1, grains=0.4))
+        np.testing.assert_array_equal(np.concatenate(found), self.kept(grains=0.4).ravel())

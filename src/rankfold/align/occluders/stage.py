@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+from scipy import ndimage
 
 from rankfold.admm import Solution
 from rankfold.align.final import last_settings, problem_of
@@ -29,7 +30,7 @@ def occluder_stage(job: Job, progress: Progress) -> Progress:
     solution = progress.decomposition
     assert rows is not None
     assert solution is not None
-    if solution.status.over:
+    if progress.over or solution.status.over:
         return progress
     request = job.request
     settings = last_settings(job, going_on=False)
@@ -84,11 +85,27 @@ def take_out(
             break
         solution = decompose(np.where(hidden, solution.low_rank, rows.data), rows.valid)
         records += solution.records
-    occluders = tuple(
-        Occluder(one.region, tuple(np.flatnonzero(one.members).tolist()), one.masks, one.confidence)
-        for one in found
-    )
+    occluders = tuple(as_occluder(one, rows, solution) for one in found)
     return TakenOut(solution, occluders, records)
+
+
+def as_occluder(one: Find, rows: Decomposed, solution: Solution) -> Occluder:
+    """A find as a result shows it, with sharp edges.
+
+    A pixel on the edge is a mixture of what is in front and what is behind. It counts where it is
+    more of the first: where it differs by half of what is usual inside.
+    """
+    off = np.abs(rows.data[one.members] - solution.low_rank[one.members])
+    off = off.reshape(len(off), *rows.shape).max(axis=1)
+    masks = np.zeros_like(one.masks)
+    for mask, own, sharp in zip(one.masks, off, masks, strict=True):
+        inner = ndimage.binary_erosion(mask)
+        usual = np.median(own[inner]) if inner.any() else 0.0
+        sharp[:] = inner | (mask & (own >= usual / 2))
+    region = masks.mean(axis=0) >= 0.5
+    pictures = tuple(np.flatnonzero(one.members).tolist())
+    # A region that nobody shows any more would say nothing.
+    return Occluder(region if region.any() else one.region, pictures, masks, one.confidence)
 
 
 def in_rows(found: Sequence[Find], rows: Decomposed) -> Bools:
@@ -107,7 +124,4 @@ def released(one: Find, rows: Decomposed, filled: Solution, settings: AlignSetti
     wrong = off > (settings.manifold.alpha * rows.units[one.members])[:, None]
     wrong &= rows.valid[one.members]
     flags = wrong.reshape(len(off), *rows.shape).any(axis=1)
-    masks = one.masks & vote(flags.astype(np.float32), window)
-    region = masks.mean(axis=0) >= 0.5
-    # A region that nobody shows any more would say nothing.
-    return replace(one, masks=masks, region=region if region.any() else one.region)
+    return replace(one, masks=one.masks & vote(flags.astype(np.float32), window))

@@ -27,6 +27,13 @@ class ManifoldSettings(Group):
     window: float = tuned(
         0.11, "share of the short side", "Of the vote on what is in error: 5 px of faces 45 x 42."
     )
+    grains: float = tuned(
+        0.4,
+        "share of the window",
+        "That errors fill around a grain, at most: a large error that counts although its window "
+        "is mostly right. With salt on faces the error falls by a fifth, with occluders it stays.",
+        most=1.0,
+    )
     weight: float = tuned(0.5, "β = σ/μ", "Weight of the clone penalty; 0.2 to 2 hardly differ.")
     start: float = tuned(35.0, "μ σ_1", "Before, A is not worth projecting.")
     period: int = tuned(3, COUNT, "Iterations between two projections; 1 to 4 hardly differ.")
