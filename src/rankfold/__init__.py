@@ -15,6 +15,7 @@ from rankfold.errors import (
 )
 from rankfold.families import FAMILIES
 from rankfold.manifold import PROJECTORS, estimate_dimension
+from rankfold.occluders import Occluder
 from rankfold.result import Alignment, Decomposition, load
 from rankfold.stack import Frame, Points, Stack
 from rankfold.status import InnerRecord, OuterRecord, RouteRecord, Status, Trace
@@ -52,6 +53,7 @@ __all__ = [
     "Matches",
     "MeADMM",
     "Method",
+    "Occluder",
     "OuterRecord",
     "Points",
     "RankfoldError",

@@ -34,7 +34,7 @@ class Occluder:
     region : (h, w) array
         True where at least half of its pictures show it.
     pictures : tuple of int
-        The pictures that show it, counted from 0.
+        The pictures that show it, counted from 0, in ascending order.
     masks : (k, h, w) array
         Where each of these pictures shows it.
     confidence : float

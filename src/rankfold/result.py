@@ -113,7 +113,7 @@ class Decomposition(_Saved):
     low_rank: Array  # shape of X; missing values filled in
     sparse: Array  # shape of X; zero where X was missing
     singular_values: Floats  # of low_rank, descending, without zeros
-    objective: float  # ‖A‖_* + λ ‖E‖_1
+    objective: float  # ‖A‖_* + λ ‖E‖_1, without `occluders`
     sparsity: float  # λ
     method: str  # a row of METHODS
     status: Status  # how the solver ended
@@ -161,7 +161,7 @@ class Alignment(_Saved):
     verdict: str  # on the batch: "good", "partial", "only roughly" or "failed"
     rescued: npt.NDArray[np.bool_]  # (n,): given a new place by the rescue stage
     singular_values: Floats  # of the unit-norm low-rank rows
-    objective: float  # of the decomposition at the final transforms
+    objective: float  # of the decomposition at the final transforms, without `occluders`
     status: Status  # how the run ended
     stop_rule: str  # what ended the search for transforms
     trace: Trace  # every iteration

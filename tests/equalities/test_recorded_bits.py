@@ -88,3 +88,4 @@ def test_every_case_of_today_is_on_record():
     for schedule in ("rpca-certified", "rasl-certified", "meadmm-rough", "rasl", "meadmm"):
         assert f"align heads {schedule}" in cases
     assert "decompose matrix certified" in cases
+    assert "decompose scene grains" in cases

@@ -22,6 +22,8 @@ def test_a_result_is_read(name):
     assert result.gap is None
     assert "gap" not in result.trace.inner
     assert "optimum" not in repr(result)
+    # Nobody looked.
+    assert result.occluders == ()
 
 
 @pytest.mark.parametrize("kind", KINDS.values())

@@ -147,7 +147,7 @@ def decompose(
             if found is not None:
                 solution = found.solution
                 occluders = found.occluders
-                records += found.records
+                records += found.records + solution.records
     announce(solution.status, "decompose", strict)
     low_rank, sparse = rows.pictures(solution)
     return Decomposition(

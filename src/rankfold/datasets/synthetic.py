@@ -13,6 +13,7 @@ import numpy as np
 from scipy import ndimage
 
 from rankfold.datasets import head
+from rankfold.errors import InputError
 from rankfold.families import Floats, get_family, inverse, map_points, shift
 from rankfold.stack import Bools, Frame
 
@@ -255,6 +256,12 @@ def _turn(centre: Floats, rotation: float, translation: float, rng: np.random.Ge
 
 def _dressed(worn: Mapping[str, float], n: int, seed: int) -> list[tuple[int, str]]:
     """Who wears what: pictures with what they wear, in a random order of their own."""
+    unknown = [what for what in worn if what not in head.WORN]
+    if unknown:
+        names = ", ".join(head.WORN)
+        raise InputError(f"a head cannot wear {unknown[0]!r}; choose from {names}")
+    if min(worn.values(), default=0.0) < 0 or sum(worn.values()) > 1:
+        raise InputError("the shares of what heads wear must be positive and at most 1 together")
     # Its own draws: what is worn changes neither lamps nor turns.
     order = np.random.default_rng([seed, len(head.WORN)]).permutation(n)
     found: list[tuple[int, str]] = []

@@ -26,7 +26,7 @@ WHOLE = rf.AlignSettings().changed({"resolution.side": 1000})
 WORDS = {"frame": FRAME, "family": "euclidean", "settings": SMALL}
 
 SEARCH = ["start", "features", "rescue", "pixels"]
-LAST = ["decomposition", "verdicts"]
+LAST = ["decomposition", "occluders", "verdicts"]
 # The finest detail of these pictures is shared, or nothing but noise.
 SHARP = 0.01
 NOISY = 0.3

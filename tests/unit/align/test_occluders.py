@@ -123,7 +123,7 @@ class TestGrid:
 
 class TestParts:
     def test_a_minority_is_between_a_fifth_and_the_share_that_was_asked_for(self):
-        assert Sizes.of(40, 0.5, NUMBERS) == Sizes(8, 20)
+        assert Sizes.of(40, 0.5, NUMBERS) == Sizes(8, 19)
         assert Sizes.of(13, 0.25, NUMBERS) == Sizes(3, 3)
 
     def test_the_overlap_of_sets(self):
@@ -245,6 +245,13 @@ class TestNothingToFind:
         np.testing.assert_array_equal(looked.low_rank, not_looked.low_rank)
         np.testing.assert_array_equal(looked.sparse, not_looked.sparse)
         np.testing.assert_array_equal(looked.transforms, not_looked.transforms)
+
+    @pytest.mark.parametrize("n", [13, 20, 30])
+    @pytest.mark.parametrize("seed", [40, 41])
+    def test_strong_shadows_are_nothing_in_front(self, n, seed):
+        batch = rendered_heads(n, lights=60.0, seed=seed)
+        result = rf.align(batch.images, frame=batch.frame, init=batch.start, n_jobs=2)
+        assert result.occluders == ()
 
     def test_fewer_than_ten_pictures_say_nothing(self, wearers):
         few = [k for k in range(40) if wearers.hidden[k].any()][:3]

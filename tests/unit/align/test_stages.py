@@ -2,6 +2,7 @@
 
 import inspect
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -14,7 +15,7 @@ from samples import request_of
 
 PICTURES = np.random.default_rng(0).random((4, 20, 20))
 MOVING = ["start", "features", "rescue", "pixels"]
-LAST = ["decomposition", "verdicts"]
+LAST = ["decomposition", "occluders", "verdicts"]
 
 
 @pytest.fixture(scope="module")
@@ -107,10 +108,20 @@ class TestChoice:
         assert STAGES["fine"] not in stages_of(request)
 
     @pytest.mark.parametrize("method", rf.METHODS)
-    def test_every_method_ends_with_a_decomposition_and_verdicts(self, method):
+    def test_every_method_ends_with_a_decomposition_a_look_for_occluders_and_verdicts(self, method):
         chosen = stages_of(request_of(PICTURES, method=method))
-        assert [stage.name for stage in chosen[-2:]] == LAST
+        assert [stage.name for stage in chosen[-3:]] == LAST
         assert any(stage.moves for stage in chosen) == rf.METHODS[method].moves
+
+    @pytest.mark.parametrize("method", rf.METHODS)
+    def test_nobody_looks_for_occluders_where_none_may_be(self, method):
+        usual = stages_of(request_of(PICTURES, method=method))
+        without = [stage for stage in usual if stage.name != "occluders"]
+        assert stages_of(request_of(PICTURES, method=method, shared=0)) == without
+        assert stages_of(request_of(PICTURES, method=method, shared=0.3)) == usual
+        never = replace(rf.METHODS[method], shared=0.0)
+        assert stages_of(request_of(PICTURES, method=never)) == without
+        assert stages_of(request_of(PICTURES, method=never, shared=0.3)) == usual
 
 
 def test_all_stages_of_meadmm_are_in_the_trace_and_beat_rasl(batch):
@@ -159,7 +170,7 @@ class TestObservers:
         for stage, record in watcher.records:
             if isinstance(record, rf.OuterRecord):
                 assert record.stage == stage
-            if stage == "decomposition":
+            if stage in LAST:
                 assert record.outer == -1
 
     @pytest.mark.parametrize("method", ["rpca", "rasl"])

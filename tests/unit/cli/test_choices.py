@@ -18,6 +18,7 @@ def test_what_is_not_given_is_left_to_the_function():
     }
     assert set(Decomposing().keywords()) == {"method", "sparsity_weight", "schedule"}
     assert Decomposing(tol=1e-3).keywords()["tol"] == 1e-3
+    assert Decomposing(shared=0.0).keywords()["shared"] == 0
 
 
 @pytest.mark.parametrize(
@@ -31,6 +32,8 @@ def test_what_is_not_given_is_left_to_the_function():
         ({"neighbors": 5}, {"n_neighbors": 5}, {"n_neighbors": 5}),
         ({"start": "match"}, {"start": "match"}, {"start": "match"}),
         ({"coarse": False}, {"coarse": False}, {"coarse": False}),
+        # Zero is something that was given.
+        ({"shared": 0.0}, {"shared": 0.0}, {"shared": 0.0}),
     ],
 )
 def test_none_is_written_as_a_word(options, recorded, keyword):

@@ -60,7 +60,7 @@ def test_the_bar_never_runs_backwards_and_names_every_stage(heads, method, monke
     assert 0.7 < drawn.shares[-1] <= 1.0
     named = {update["description"].split()[0] for update in drawn.updates}
     wanted = {"rpca": set(), "rasl": {"pixels"}, "meadmm": {*MOVING}}
-    assert named == wanted[method] | {"decomposition", "verdicts"}
+    assert named == wanted[method] | {"decomposition", "occluders", "verdicts"}
 
 
 def test_a_second_run_starts_the_bar_again(heads):
@@ -88,8 +88,8 @@ def test_without_a_terminal_there_is_a_line_a_stage(heads, capsys):
         rf.align(heads.images, method="rasl", frame=heads.frame, init=heads.start, observe=watch)
     said = capsys.readouterr().err.splitlines()
     assert said[0] == "reading"
-    assert said[1] == "stage 1 of 3, pixels: align the pixels"
-    assert [line.split(",")[0] for line in said[1:]] == [f"stage {k} of 3" for k in (1, 2, 3)]
+    assert said[1] == "stage 1 of 4, pixels: align the pixels"
+    assert [line.split(",")[0] for line in said[1:]] == [f"stage {k} of 4" for k in (1, 2, 3, 4)]
 
 
 def test_a_silent_watcher_says_nothing(heads, capsys):

@@ -21,6 +21,7 @@ from rankfold import storage
 from rankfold.admm.schedules import FORMER
 from rankfold.cli import running
 from rankfold.cli.choices import Aligning
+from rankfold.datasets import rendered_heads
 from rankfold.io import open_pictures, write_picture, write_pictures
 from rankfold.runs import AlignmentSummary
 
@@ -238,6 +239,7 @@ class TestExitCodes:
             rank=1,
             objective=1.0,
             gap=None,
+            occluders=(),
             seconds=1.0,
             remarks=(),
             stop_rule="stages done",
@@ -255,6 +257,64 @@ class TestExitCodes:
         ended = replace(summary, **changed)
         monkeypatch.setattr("rankfold.runs.run_align", lambda *_, **__: ended)
         run("align", "views", "-o", "run", *QUICK, code=code)
+
+
+@pytest.fixture(scope="module")
+def wearers(tmp_path_factory):
+    """A folder with 24 heads of which six wear glasses, and the names of those."""
+    place = tmp_path_factory.mktemp("wearers")
+    worn = {"glasses": 0.25}
+    batch = rendered_heads(24, rotation=0, translation=0, lights=45.0, worn=worn, seed=4)
+    names = [f"{k:02d}.png" for k in range(24)]
+    for name, picture in zip(names, batch.images, strict=True):
+        # Without what the pictures have beyond the frame.
+        write_picture(place / name, 255 * picture[12:-12, 12:-12])
+    wearing = [name for name, hidden in zip(names, batch.hidden, strict=True) if hidden.any()]
+    return place, wearing
+
+
+class TestOccluders:
+    def test_what_several_pictures_wear_is_said_with_the_flag_that_keeps_it(
+        self, wearers, tmp_path
+    ):
+        pictures, wearing = wearers
+        words = ["--frame", "45x42", "--jobs", 1, *RESULT_ONLY]
+        outcome = run("align", pictures, "-o", tmp_path / "run", *words)
+        (said,) = (line for line in outcome.stdout.splitlines() if "in front of them" in line)
+        assert said.startswith("6 of 24 pictures have something in front of them")
+        assert "(--shared 0 keeps it)" in said
+        assert said.endswith(f": {', '.join(wearing)}.")
+
+    @pytest.mark.parametrize("command", ["align", "decompose"])
+    def test_json_names_the_pictures_and_zero_keeps_what_they_wear(
+        self, wearers, tmp_path, command
+    ):
+        pictures, wearing = wearers
+        frame = ["--frame", "45x42"] if command == "align" else []
+        words = [command, pictures, *frame, "-m", "meadmm", "--jobs", 1, "--json", *RESULT_ONLY]
+        value = json.loads(run(*words, "-o", tmp_path / "run").stdout)
+        (found,) = value["occluders"]
+        assert found["pictures"] == wearing
+        (one,) = rf.load(tmp_path / "run").occluders
+        assert found == one.as_dict([f"{k:02d}.png" for k in range(24)])
+        kept = json.loads(run(*words, "-o", tmp_path / "kept", "--shared", 0).stdout)
+        assert kept["occluders"] == []
+        assert rf.load(tmp_path / "kept").occluders == ()
+        config = tomllib.loads((tmp_path / "kept" / "config.toml").read_text())
+        assert config["options"]["shared"] == 0
+        assert "--shared 0" in config["command"]
+
+    def test_what_more_pictures_wear_than_the_flag_allows_stays(self, wearers, tmp_path):
+        pictures, _ = wearers
+        words = ["--frame", "45x42", "--jobs", 1, "--json", *RESULT_ONLY]
+        outcome = run("align", pictures, "-o", tmp_path / "run", "--shared", 0.2, *words)
+        assert json.loads(outcome.stdout)["occluders"] == []
+
+    @pytest.mark.parametrize("command", ["align", "decompose"])
+    @pytest.mark.parametrize("share", ["0.7", "-0.1", "half"])
+    def test_a_share_that_makes_no_sense_is_refused_by_the_flag(self, tmp_path, command, share):
+        said = usage_error(command, tmp_path, "--shared", share)
+        assert "Invalid value for '--shared'" in said
 
 
 class TestDecompose:

@@ -9,6 +9,7 @@ from rankfold.datasets import (
     rendered_heads,
     warped_low_rank,
 )
+from rankfold.families import map_points
 from rankfold.metrics import alignment_error, mean_scale, recovery_error, support_f1
 
 
@@ -29,6 +30,82 @@ def test_occluders_are_where_the_mask_says():
     for image, clean, hidden in zip(batch.images, batch.clean, batch.hidden, strict=True):
         assert 0.1 < hidden.mean() < 0.15
         np.testing.assert_array_equal(image[~hidden], clean[~hidden])
+
+
+WORN = {"glasses": 0.25, "scarf": 0.4}
+
+
+@pytest.fixture(scope="module")
+def dressed():
+    return rendered_heads(20, worn=WORN, seed=3)
+
+
+class TestWorn:
+    def wearers(self, batch):
+        """The pictures with something in front of them, and what these show there."""
+        return {
+            k: image[hidden]
+            for k, (image, hidden) in enumerate(zip(batch.images, batch.hidden, strict=True))
+            if hidden.any()
+        }
+
+    def test_the_shares_are_exact_and_nobody_wears_two_things(self, dressed):
+        shades = self.wearers(dressed)
+        # Glasses are dark, the stripes of a scarf are not.
+        dark = [k for k, shade in shades.items() if shade.max() < 0.2]
+        striped = [k for k, shade in shades.items() if shade.min() > 0.2]
+        assert (len(dark), len(striped), len(shades)) == (5, 8, 13)
+
+    def test_the_masks_are_exact(self, dressed):
+        for image, clean, hidden in zip(dressed.images, dressed.clean, dressed.hidden, strict=True):
+            np.testing.assert_array_equal(image[~hidden], clean[~hidden])
+        for shade in self.wearers(dressed).values():
+            glass = (shade >= 0.02) & (shade <= 0.14)
+            stripes = np.isin(shade.round(6), (0.3, 0.55, 0.8))
+            assert glass.all() or stripes.all()
+
+    @pytest.mark.parametrize("what", WORN)
+    def test_it_turns_with_the_head(self, what):
+        batch = rendered_heads(4, worn={what: 1.0}, rotation=20, translation=4, seed=1)
+        chin = [batch.frame.centre[0], batch.frame.height - 4]
+        for T, hidden in zip(batch.truth, batch.hidden, strict=True):
+            x, y = map_points(T, np.array([*batch.points, chin])).round().astype(int).T
+            in_front = [True, True, False] if what == "glasses" else [False, False, True]
+            assert hidden[y, x].tolist() == in_front
+
+    def test_lamps_turns_occluders_and_noise_are_those_without_it(self):
+        options = {"n": 12, "occluded": 0.5, "noise": 0.02, "seed": 6}
+        plain = rendered_heads(**options)
+        dressed = rendered_heads(**options, worn=WORN)
+        for name in ("clean", "truth", "start", "points"):
+            np.testing.assert_array_equal(getattr(dressed, name), getattr(plain, name))
+        changed = np.array(dressed.images) != np.array(plain.images)
+        hidden = np.array(dressed.hidden)
+        assert hidden[changed].all()
+        assert hidden[np.array(plain.hidden)].all()
+        assert changed.any(axis=(1, 2)).sum() == 3 + 5
+
+    @pytest.mark.parametrize("worn", [{}, {"glasses": 0.0}])
+    def test_nothing_worn_changes_nothing(self, worn):
+        plain = rendered_heads(4, seed=6)
+        same = rendered_heads(4, worn=worn, seed=6)
+        np.testing.assert_array_equal(same.images, plain.images)
+        np.testing.assert_array_equal(same.hidden, plain.hidden)
+
+    def test_the_seed_says_who_wears_it(self, dressed):
+        again = rendered_heads(20, worn=WORN, seed=3)
+        np.testing.assert_array_equal(again.images, dressed.images)
+        other = rendered_heads(20, worn=WORN, seed=4)
+        assert set(self.wearers(other)) != set(self.wearers(dressed))
+
+    def test_what_no_head_can_wear_is_refused(self):
+        with pytest.raises(rf.InputError, match="hat"):
+            rendered_heads(4, worn={"hat": 0.5})
+
+    @pytest.mark.parametrize("worn", [{"scarf": -0.1}, {"scarf": 0.6, "glasses": 0.5}])
+    def test_shares_that_make_no_sense_are_refused(self, worn):
+        with pytest.raises(rf.InputError, match="at most 1 together"):
+            rendered_heads(4, worn=worn)
 
 
 def test_eyes_are_where_the_points_say():

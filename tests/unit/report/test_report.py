@@ -10,10 +10,11 @@ import pytest
 import rankfold as rf
 from rankfold import runs, storage
 from rankfold.io import read_picture
+from rankfold.occluders import Occluder
 from rankfold.report import write_report, write_sheet
 from rankfold.report.data import report_data
 from rankfold.report.page import sheets
-from rankfold.report.pictures import signed_colours
+from rankfold.report.pictures import ORANGE, outlined, signed_colours
 from rankfold.status import RouteRecord, Trace
 
 
@@ -91,6 +92,78 @@ def test_starts_and_advice_are_said(run, aligned):
     assert "by matching keypoints" in page
     # As it was, for the tests that read the file.
     assert "What may help" not in write_report(run).read_text(encoding="utf-8")
+
+
+class TestOccluders:
+    HEADING = "What was in front of several pictures"
+
+    @pytest.fixture
+    def found(self, run, aligned):
+        """The run as if two pictures had worn something and three something else."""
+        finds = []
+        for rows, pictures in ((np.s_[30:45], (1, 4)), (np.s_[12:20], (0, 2, 7))):
+            region = np.zeros(aligned.frame.shape, dtype=bool)
+            region[rows] = True
+            finds.append(Occluder(region, pictures, np.stack([region] * len(pictures)), 0.8))
+        return replace(run, result=replace(aligned, occluders=tuple(finds)))
+
+    def test_each_is_said_and_outlined_on_the_average(self, found):
+        data = report_data(found)
+        aligned = dict(data.averages)["average aligned"]
+        for one, (sentence, picture) in zip(found.result.occluders, data.occluders, strict=True):
+            assert sentence == one.sentence(found.result.names)
+            np.testing.assert_array_equal(picture, outlined(aligned, one.region))
+            assert (picture != aligned).any()
+
+    def test_the_page_shows_the_sentence_and_a_picture_of_each(self, found, tmp_path):
+        page = write_report(found, tmp_path / "found.html").read_text(encoding="utf-8")
+        assert page.count(self.HEADING) == 1
+        panel = page.split(self.HEADING)[1].split("<h2>")[0]
+        assert panel.count('<img src="data:image/') == 2
+        captions = re.findall("<figcaption>(.*?)</figcaption>", panel)
+        assert captions == [one.sentence(found.result.names) for one in found.result.occluders]
+
+    def test_a_name_in_the_sentence_is_text(self, found, tmp_path):
+        names = ("<b>", *found.result.names[1:])
+        hostile = replace(found, result=replace(found.result, names=names))
+        page = write_report(hostile, tmp_path / "found.html").read_text(encoding="utf-8")
+        panel = page.split(self.HEADING)[1].split("<h2>")[0]
+        assert "<b>" not in panel
+        assert "&lt;b&gt;" in panel
+
+    def test_where_nothing_was_found_there_is_no_panel(self, run, tmp_path):
+        assert report_data(run).occluders == []
+        page = write_report(run, tmp_path / "plain.html").read_text(encoding="utf-8")
+        assert self.HEADING not in page
+
+    def test_a_decomposition_shows_them_too(self, found, aligned, heads, tmp_path):
+        plain = rf.decompose(np.nan_to_num(aligned.aligned), shared=0)
+        result = replace(plain, occluders=found.result.occluders)
+        stack = rf.Stack.of(heads.images, names=aligned.names)
+        with storage.whole_or_nothing(tmp_path / "run") as draft:
+            runs.fill(draft, result, stack, None, {})
+        data = report_data(runs.open_run(tmp_path / "run"))
+        sentences = [one.sentence(aligned.names) for one in result.occluders]
+        assert [sentence for sentence, _ in data.occluders] == sentences
+
+    def test_only_the_edge_is_drawn(self):
+        picture = np.arange(9 * 11 * 3, dtype=np.uint8).reshape(9, 11, 3)
+        given = picture.copy()
+        region = np.zeros((9, 11), dtype=bool)
+        region[2:7, 3:9] = True
+        edge = region.copy()
+        edge[3:6, 4:8] = False
+        drawn = outlined(picture, region)
+        assert (drawn[edge] == ORANGE).all()
+        np.testing.assert_array_equal(drawn[~edge], given[~edge])
+        np.testing.assert_array_equal(picture, given)
+
+    def test_a_region_that_ends_with_the_picture_has_an_edge_there(self):
+        drawn = outlined(np.zeros((6, 7, 3), np.uint8), np.ones((6, 7), dtype=bool))
+        edge = (drawn == ORANGE).all(axis=2)
+        assert edge[[0, -1]].all()
+        assert edge[:, [0, -1]].all()
+        assert not drawn[1:-1, 1:-1].any()
 
 
 def test_one_file_that_loads_nothing(run):

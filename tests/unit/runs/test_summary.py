@@ -14,6 +14,7 @@ SHARED = {
     "rank": 3,
     "objective": 1.5,
     "gap": 8e-5,
+    "occluders": (),
     "seconds": 2.0,
     "remarks": (),
 }
@@ -35,8 +36,11 @@ OF_ALIGNMENT = {
 KEPT = Start("match", "by matching keypoints", 0.95, 3.5, True)
 
 
+FOUND = {"pictures": ["a.png", "b.png"], "place": "lower", "sentence": "2 of 16 have a scarf."}
+
+
 def of_alignment(**changed):
-    return AlignmentSummary(**SHARED, **{**OF_ALIGNMENT, **changed})
+    return AlignmentSummary(**{**SHARED, **OF_ALIGNMENT, **changed})
 
 
 def test_the_sentence_is_the_outcome_and_how_it_ended():
@@ -54,8 +58,20 @@ def test_the_start_and_the_advice_have_a_line_each_where_there_is_something_to_s
     assert of_alignment(advice="look at them").sentence.splitlines() == [lines[0], lines[2]]
 
 
+def test_what_was_taken_out_has_a_line_each_between_the_outcome_and_the_start():
+    glasses = {**FOUND, "place": "middle", "sentence": "5 of 16 have glasses."}
+    summary = of_alignment(occluders=(glasses, FOUND), starts=(KEPT,), advice="look at them")
+    lines = summary.sentence.splitlines()
+    assert lines[1:3] == ["5 of 16 have glasses.", "2 of 16 have a scarf."]
+    plain = of_alignment(starts=(KEPT,), advice="look at them")
+    assert [lines[0], *lines[3:]] == plain.sentence.splitlines()
+
+
 def test_of_a_decomposition():
     assert Summary(**SHARED).sentence.startswith("16 pictures, rank 3; converged")
+    assert len(Summary(**SHARED).sentence.splitlines()) == 1
+    found = Summary(**{**SHARED, "occluders": (FOUND,)})
+    assert found.sentence.splitlines()[1:] == ["2 of 16 have a scarf."]
 
 
 def test_values_are_plain():
@@ -76,6 +92,9 @@ def test_values_are_plain():
     assert value["lost"] == {"a.png": 0.01, "b.png": 0.99}
     assert value["routes"] == [KEPT.as_dict()]
     assert value["advice"] == "look"
+    assert value["occluders"] == []
+    found = of_alignment(occluders=(FOUND,))
+    assert json.loads(json.dumps(found.as_dict()))["occluders"] == [FOUND]
 
 
 def test_the_report_is_the_place_to_look_if_there_is_one(tmp_path):

@@ -37,9 +37,12 @@ class Sizes:
 
     @classmethod
     def of(cls, count: int, shared: float, numbers: OccluderSettings) -> Sizes:
-        """From a fifth of the pictures to the largest share that was asked for."""
-        least = max(int(np.ceil(numbers.least * count)), 2)
-        return cls(least, int(shared * count))
+        """From a fifth of the pictures to the largest share that was asked for.
+
+        Exactly half of the pictures is no minority: nobody could say which half has something.
+        """
+        least = max(int(np.ceil(numbers.least * count)), 3)
+        return cls(least, min(int(shared * count), (count - 1) // 2))
 
     def fit(self, members: Bools) -> bool:
         """Whether members (n,) are a minority of this size."""

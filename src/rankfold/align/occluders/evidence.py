@@ -1,9 +1,9 @@
 """Whether pictures that a region splits off do have something in front of them there.
 
 The region is left out, the pictures are predicted from what is around it, and the predictions are
-held against what the pictures show. A pixel is contradicted where that differs by more than α, and
-by more than twice what is usual there. What several pictures share is contradicted in the same
-place in all of them, and not in the others.
+held against what the pictures show. A pixel is contradicted where that differs by a twelfth of the
+pixel range, and by more than twice what is usual there. What several pictures share is contradicted
+in the same place in all of them, and not in the others.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class Pictures:
 
     data: Array  # D, n x c x h x w
     valid: Bools  # n x h x w
-    alphas: Floats  # (n,): α in the scale of picture i
+    limits: Floats  # (n,): a difference that contradicts, in the scale of picture i
     coordinates: Coordinates  # of the low-rank pictures
     grid: Grid
     shown: Floats  # g x g x r x r: what each cell shows of the coordinates
@@ -38,7 +38,7 @@ class Pictures:
             self,
             data=self.data[chosen],
             valid=self.valid[chosen],
-            alphas=self.alphas[chosen],
+            limits=self.limits[chosen],
             coordinates=replace(self.coordinates, points=self.coordinates.points[chosen]),
         )
 
@@ -132,9 +132,12 @@ def contradictions(
     where = pictures.grid.pixels(left_out)
     n, channels = pictures.data.shape[:2]
     basis = pictures.coordinates.basis.reshape(-1, channels, *where.shape)[:, :, where]
-    off = np.abs(pictures.data[:, :, where] - np.tensordot(predicted, basis, axes=1))
+    shown = pictures.data[:, :, where]
+    # Nothing is darker than black: in the shade a linear prediction would go below.
+    expected = np.clip(np.tensordot(predicted, basis, axes=1), shown.min(), shown.max())
+    off = np.abs(shown - expected)
     usual = np.median(off[donors], axis=0)
-    limit = np.maximum(pictures.alphas[:, None, None], numbers.times * usual)
+    limit = np.maximum(pictures.limits[:, None, None], numbers.times * usual)
     flags = np.zeros((n, *where.shape), dtype=np.float32)
     flags[:, where] = (off > limit).any(axis=1)
     return vote(flags, pictures.window) & where & pictures.valid

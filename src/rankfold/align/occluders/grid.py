@@ -41,8 +41,7 @@ class Grid:
         for y in range(self.side):
             for x in range(self.side):
                 cell = basis[:, :, rows[y] : rows[y + 1], columns[x] : columns[x + 1]]
-                values = cell.reshape(r, -1)
-                out[y, x] = values @ values.T
+                out[y, x] = np.tensordot(cell, cell, axes=((1, 2, 3), (1, 2, 3)))
         return out
 
     def pixels(self, cells: Bools) -> Bools:

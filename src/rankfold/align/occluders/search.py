@@ -47,13 +47,16 @@ def find_occluders(rows: Decomposed, shared: float, settings: AlignSettings) -> 
     every = reduced(rows, sample, settings)
     pictures = every if len(sample) == n else every.only(sample)
     sizes = Sizes.of(len(sample), shared, numbers)
-    if sizes.most < sizes.least:
+    # What several pictures share has a dimension of its own beside the thing.
+    if sizes.most < sizes.least or len(every.coordinates.basis) < 2:
         return []
     rectangles = every.grid.rectangles(numbers.least_cells, numbers.most_cells)
     points = pictures.coordinates.points
     promising = candidates(points, every.shown, rectangles, sizes, numbers)
     found = [examine(pictures, one, sizes, numbers) for one in promising]
-    sure = [one for one in found if one is not None and one.strength >= numbers.strength]
+    # Of few pictures some are different by chance.
+    least = numbers.strength * max(1.0, numbers.few / len(sample))
+    sure = [one for one in found if one is not None and one.strength >= least]
     chosen = distinct(sorted(sure, key=lambda one: -one.confidence), numbers)
     return [in_frame(one, every, sample, (height, width), numbers) for one in chosen]
 
@@ -133,7 +136,7 @@ def reduced(rows: Decomposed, sample: npt.NDArray[np.intp], settings: AlignSetti
     return Pictures(
         data=data,
         valid=valid.min(axis=1) > 0.5,
-        alphas=settings.manifold.alpha * rows.units,
+        limits=numbers.contrast * rows.units,
         coordinates=coordinates,
         grid=grid,
         shown=grid.shown(coordinates.basis.reshape(-1, channels, *shape)),

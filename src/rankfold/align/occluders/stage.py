@@ -45,7 +45,7 @@ def occluder_stage(job: Job, progress: Progress) -> Progress:
         return progress
     return replace(
         progress,
-        inner=progress.inner + solution.records + found.records[: -len(found.solution.records)],
+        inner=progress.inner + solution.records + found.records,
         decomposition=found.solution,
         occluders=found.occluders,
     )
@@ -57,7 +57,7 @@ class TakenOut:
 
     solution: Solution
     occluders: tuple[Occluder, ...]
-    records: tuple[InnerRecord, ...]  # of all decompositions that it took
+    records: tuple[InnerRecord, ...]  # of the decompositions before
 
 
 def take_out(
@@ -79,12 +79,12 @@ def take_out(
     solution = decompose(np.where(hidden, 0, rows.data), rows.valid & ~hidden)
     found = [released(one, rows, solution, settings) for one in found]
     hidden = in_rows(found, rows)
-    records = solution.records
+    records: tuple[InnerRecord, ...] = ()
     for _ in range(settings.occluders.fills):
         if solution.status.over:
             break
-        solution = decompose(np.where(hidden, solution.low_rank, rows.data), rows.valid)
         records += solution.records
+        solution = decompose(np.where(hidden, solution.low_rank, rows.data), rows.valid)
     occluders = tuple(as_occluder(one, rows, solution) for one in found)
     return TakenOut(solution, occluders, records)
 
