@@ -19,6 +19,9 @@ from rankfold.align.settings import OccluderSettings
 # Regions that are done at once, so that their arrays stay small.
 TOGETHER = 64
 
+# Pictures of a minority: two can be alike by chance.
+FEWEST = 3
+
 
 @dataclass(frozen=True)
 class Candidate:
@@ -41,7 +44,7 @@ class Sizes:
 
         Exactly half of the pictures is no minority: nobody could say which half has something.
         """
-        least = max(int(np.ceil(numbers.least * count)), 3)
+        least = max(int(np.ceil(numbers.least * count)), FEWEST)
         return cls(least, min(int(shared * count), (count - 1) // 2))
 
     def fit(self, members: Bools) -> bool:
