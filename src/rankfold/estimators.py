@@ -19,9 +19,10 @@ from rankfold.align import AlignSettings, decompose
 from rankfold.align.api import complete
 from rankfold.align.assemble import as_pictures
 from rankfold.align.basis import Basis, annealed_fit, leading_rows, ordinary_residual
+from rankfold.align.given import Images, Init, Masks, as_stack, start_transforms
 from rankfold.align.job import Job
 from rankfold.align.placement import Placement
-from rankfold.align.request import Images, Init, Masks, as_stack, resolve, start_transforms
+from rankfold.align.request import resolve
 from rankfold.align.steps import Gauge
 from rankfold.errors import InputError
 from rankfold.families import Floats

@@ -6,9 +6,10 @@ import numpy as np
 import numpy.typing as npt
 
 from rankfold.align.assemble import assemble
+from rankfold.align.given import Images, Init, Masks
 from rankfold.align.job import Job
 from rankfold.align.methods import Method
-from rankfold.align.request import Images, Init, Masks, resolve
+from rankfold.align.request import resolve
 from rankfold.align.settings import AlignSettings
 from rankfold.align.stages import run_stages
 from rankfold.align.steps import Gauge

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from rankfold.align.given import check_transforms
 from rankfold.align.reduction import (
     batch_reduction,
     default_reduction,
     lossless_reduction,
     reduction_for_frame,
 )
-from rankfold.align.request import check_transforms
 from rankfold.errors import InputError
 from rankfold.families import Floats, get_family, shift
 from rankfold.io import Source

@@ -7,7 +7,8 @@ import pytest
 
 import rankfold as rf
 from rankfold.admm import SCHEDULES
-from rankfold.align.request import route_for, start_transforms
+from rankfold.align.given import start_transforms
+from rankfold.align.request import route_for
 from samples import request_of
 
 PICTURES = np.random.default_rng(0).random((4, 20, 20))

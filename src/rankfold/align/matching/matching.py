@@ -5,10 +5,11 @@ from __future__ import annotations
 import operator
 import os
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 import numpy as np
 
+from rankfold.align.given import Images, Masks, as_stack
 from rankfold.align.matching.candidates import candidates
 from rankfold.align.matching.cycles import without_contradictions
 from rankfold.align.matching.keypoints import Keypoints, detect, load
@@ -22,9 +23,6 @@ from rankfold.families import Family, get_family
 from rankfold.scale import executor_for
 from rankfold.stack import Stack
 from rankfold.stack.views import View
-
-if TYPE_CHECKING:
-    from rankfold.align.request import Images, Masks
 
 # Is told what is done ("keypoints", "pairs"), how many of it, and of how many.
 Watch = Callable[[str, int, int], object]
@@ -79,8 +77,6 @@ def match(
 
 def _views_of(images: Images, masks: Masks, side: int) -> tuple[tuple[View, ...], tuple[str, ...]]:
     """Views of the pictures, and their names; files are read one at a time."""
-    from rankfold.align.request import as_stack
-
     if not isinstance(images, str | os.PathLike) or masks is not None:
         stack = as_stack(images, masks, np.float32)
         return stack.views_to_match(side), stack.names
