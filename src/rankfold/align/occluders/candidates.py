@@ -13,7 +13,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from rankfold.align.occluders.prediction import Bools, Context, Floats, lengths
+from rankfold.align.occluders.prediction import Bools, Context, Floats, lengths, roots
 from rankfold.align.settings import OccluderSettings
 
 # Regions that are done at once, so that their arrays stay small.
@@ -105,9 +105,7 @@ class Regions:
         """
         everyone = np.ones(self.context.norms.shape, dtype=bool)
         rest, _ = self.context.predict(everyone, self.numbers.ridge)
-        values, vectors = np.linalg.eigh(self.inside)
-        root = vectors * np.sqrt(np.maximum(values, 0))[:, None, :]
-        rest = rest @ root
+        rest = rest @ roots(self.inside)
         _, directions = np.linalg.eigh(rest.transpose(0, 2, 1) @ rest)
         along = (rest @ directions[..., -1:])[..., 0]
         n = along.shape[1]

@@ -51,9 +51,7 @@ class Context:
     @classmethod
     def outside(cls, points: Floats, seen: Floats) -> Context:
         """Contexts of points (n, r); ``seen`` (q, r, r) is M of every region."""
-        values, vectors = np.linalg.eigh(seen)
-        root = vectors * np.sqrt(np.maximum(values, 0))[:, None, :]
-        rows = points @ root
+        rows = points @ roots(seen)
         norms = np.linalg.norm(rows, axis=2)
         # A picture without context is predicted as zero.
         norms = np.maximum(norms, 1e-12 * max(float(norms.max()), 1e-300))
@@ -88,6 +86,12 @@ class Context:
         n = likeness.shape[1]
         likeness[:, np.arange(n), np.arange(n)] = -np.inf
         return np.argpartition(-likeness, count - 1, axis=2)[..., :count]
+
+
+def roots(seen: Floats) -> Floats:
+    """Matrices R (q, r, r) with M = R R': points @ R have the lengths that M shows."""
+    values, vectors = np.linalg.eigh(seen)
+    return np.asarray(vectors * np.sqrt(np.maximum(values, 0))[:, None, :])
 
 
 def lengths(points: Floats, inside: Floats) -> Floats:
