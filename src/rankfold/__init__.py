@@ -22,13 +22,16 @@ from rankfold.status import InnerRecord, OuterRecord, RouteRecord, Status, Trace
 from rankfold.version import __version__
 
 _ESTIMATORS = ("RASL", "MeADMM", "RobustPCA")
+_MANY = ("align_many",)
 _ROOMS = ("datasets", "io", "metrics", "report", "runs")
 
 
 def __getattr__(name: str) -> Any:
-    """Import estimators and further rooms when asked for: scikit-learn takes a second to load."""
+    """Import what is not always needed when asked for: scikit-learn takes a second to load."""
     if name in _ESTIMATORS:
         return getattr(import_module("rankfold.estimators"), name)
+    if name in _MANY:
+        return getattr(import_module("rankfold.many"), name)
     if name in _ROOMS:
         return import_module(f"rankfold.{name}")
     raise AttributeError(f"module 'rankfold' has no attribute {name!r}")
@@ -65,6 +68,7 @@ __all__ = [
     "WriteError",
     "__version__",
     "align",
+    "align_many",
     "decompose",
     "estimate_dimension",
     "load",

@@ -17,6 +17,14 @@ class WriteError(RankfoldError, OSError):
     """Something cannot be written, for lack of permission or of space."""
 
 
+class WorkerError(RankfoldError, RuntimeError):
+    """A cluster, or a worker of it, cannot be used."""
+
+
+class WorkerLost(WorkerError):
+    """A worker went away with what it held."""
+
+
 class ConvergenceError(RankfoldError, RuntimeError):
     """A solver did not converge, and the caller asked for ``strict=True``."""
 

@@ -18,7 +18,13 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from rankfold.align import AlignSettings, decompose
 from rankfold.align.api import complete
 from rankfold.align.assemble import as_pictures
-from rankfold.align.basis import Basis, annealed_fit, leading_rows, ordinary_residual
+from rankfold.align.basis import (
+    Basis,
+    annealed_fit,
+    leading_rows,
+    ordinary_residual,
+    unit_rows,
+)
 from rankfold.align.given import Images, Init, Masks, as_stack, start_transforms
 from rankfold.align.job import Job
 from rankfold.align.placement import Placement
@@ -33,7 +39,6 @@ from rankfold.warp.linearisation import warp_normalised
 from rankfold.warp.sampling import prepare
 
 Array = npt.NDArray[Any]
-Bools = npt.NDArray[np.bool_]
 
 # Of the size of the low-rank part: a residual of RobustPCA below it is ordinary.
 CLEAN = 1e-3
@@ -247,8 +252,8 @@ class RASL(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  #
             self._places = Placement.learn(begun, stack.from_original(result.transforms))
         self._reduction = request.stack.reduction
         # The basis is that of unit-norm rows, in which the pictures were decomposed.
-        rows, valid = _unit_rows(result.low_rank, result.aligned)
-        given, _ = _unit_rows(result.aligned, result.aligned)
+        rows, valid = unit_rows(result.low_rank, result.aligned)
+        given, _ = unit_rows(result.aligned, result.aligned)
         rest = (given - rows)[valid]
         self.alignment_: Alignment = result
         self.components_ = leading_rows(rows, result.rank)
@@ -264,7 +269,7 @@ class RASL(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  #
         """Fit, and return the coefficients (n, r) of the fitted pictures where they were placed."""
         self.fit(X, masks=masks)
         aligned = self.alignment_.aligned
-        rows, valid = _unit_rows(aligned, aligned)
+        rows, valid = unit_rows(aligned, aligned)
         return annealed_fit(rows, self.components_, valid, self.noise_)[0]
 
     def transform(self, X: Images, init: Init | None = None) -> Floats:
@@ -334,15 +339,3 @@ class MeADMM(RASL):
     """MeADMM on pictures; parameters, attributes and methods as :class:`RASL`."""
 
     _method = "meadmm"
-
-
-def _unit_rows(pictures: Array, aligned: Array) -> tuple[Array, Bools]:
-    """Rows (n, c h w) over the norms of the aligned pictures, zero where unknown, and validity."""
-    n = len(pictures)
-
-    def rows(stack: Array) -> Array:
-        return (np.moveaxis(stack, -1, 1) if stack.ndim == 4 else stack).reshape(n, -1)
-
-    seen = rows(aligned)
-    norms = np.sqrt(np.nansum(seen**2, axis=1, keepdims=True))
-    return np.nan_to_num(rows(pictures) / norms), np.isfinite(seen)

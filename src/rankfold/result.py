@@ -15,6 +15,7 @@ import numpy.typing as npt
 from rankfold import storage
 from rankfold.errors import FormatError, InputError
 from rankfold.families import FAMILIES, Floats, inverse, map_points
+from rankfold.lazy import LazyPictures, restored
 from rankfold.occluders import Occluder, as_columns, from_columns
 from rankfold.stack import Frame, Stack, rescaling
 from rankfold.status import Status, Trace
@@ -54,10 +55,14 @@ class _Saved:
                     columns = getattr(value, part)
                     arrays |= {f"trace.{part}.{name}": column for name, column in columns.items()}
             elif f.name == "occluders":
-                columns = as_columns(value, len(arrays["low_rank"]))
+                columns = as_columns(value, len(self.low_rank))  # type: ignore[attr-defined]
                 arrays |= {f"occluders.{name}": column for name, column in columns.items()}
             elif isinstance(value, np.ndarray):
                 arrays[f.name] = value
+            elif isinstance(value, LazyPictures):
+                # They are computed again: what they are made of is the same for all of them.
+                arrays |= value.columns()
+                facts["lazy"] = value.facts()
             else:
                 facts[f.name] = value.name if isinstance(value, Status) else value
         storage.fill(folder, type(self).__name__, facts, arrays)
@@ -198,6 +203,8 @@ class Alignment(_Saved):
             some = BatchVerdict.FAILED if failed.all() else BatchVerdict.PARTIAL
             batch = some if failed.any() else BatchVerdict.GOOD
             facts = {**facts, "verdict": batch.value}
+        if "lazy" in facts:
+            arrays = {**arrays, **restored(facts, arrays, path)}
         return super()._restore(facts, arrays, path)
 
     def __repr__(self) -> str:

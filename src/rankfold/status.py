@@ -97,7 +97,10 @@ Record = InnerRecord | OuterRecord
 # An observer sees the record of every iteration and returns True to stop the run at once. One that
 # has a method ``begin_stage(name, stages)`` is also told when a stage of align begins, and which
 # stages there are. One that has a method ``count(what, done, total)`` is told how far matching is,
-# which has no iterations.
+# which has no iterations. One that has a method ``going_on(folder, done)`` is told how many outer
+# iterations of an interrupted run are done, which it does not see again. Of a large batch,
+# ``begin_placing(n)`` and ``placed(picture, gathering)`` tell of every picture that is placed
+# against the sample.
 Observer = Callable[[Record], bool | None]
 
 

@@ -1,7 +1,8 @@
 """A result on disk: a folder with ``result.json`` and ``arrays.npz``, a format version, no pickle.
 
-:func:`whole_or_nothing` makes a folder that appears only when it is complete, :func:`fill` writes
-the two files of a result into it, :func:`read` reads them back.
+Large arrays have a file of their own, ``low_rank.npy``, from which they are mapped into memory and
+not read. :func:`whole_or_nothing` makes a folder that appears only when it is complete,
+:func:`fill` writes the files of a result into it, :func:`read` reads them back.
 """
 
 from __future__ import annotations
@@ -23,11 +24,18 @@ import numpy as np
 import numpy.typing as npt
 
 from rankfold.errors import FormatError, InputError, WriteError
+from rankfold.locking import holder_of, take
+from rankfold.scale import streamed
 
 Arrays = dict[str, npt.NDArray[Any]]
 
 FORMAT = "rankfold-result"
-FORMAT_VERSION = 1
+# The second version has large arrays in files of their own; without any, the first is written.
+FORMAT_VERSION = 2
+FIRST_VERSION = 1
+
+# Unit: bytes. An array above this is large.
+LARGE = 2**27
 
 # The two files of a result.
 FACTS = "result.json"
@@ -35,6 +43,16 @@ ARRAYS = "arrays.npz"
 
 # An empty file in a folder that was written here and holds no result.
 MARK = ".rankfold"
+
+# What is beside the place of a folder NAME while it is made, by the end of its name: the draft and
+# the folder that it replaces (.NAME-xxxxxxxx and this), and the lock of who makes it (.NAME and
+# this). A process that is killed leaves them; ``rankfold clean`` removes them.
+DRAFT = ".rankfold-draft"
+REPLACED = ".rankfold-old"
+LOCK = ".rankfold-lock"
+
+# What the folder that is replaced is called inside its temporary place.
+INSIDE = "it"
 
 # What reading raises on damaged files: besides plain errors of files and values, what zipfile and
 # NumPy raise on bad archives, unknown compressions and broken headers of arrays.
@@ -59,7 +77,7 @@ NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 def whole_or_nothing(path: str | Path, overwrite: bool = False) -> Iterator[Path]:
     """Give a folder to fill, which appears at ``path`` if the block ends well, else not at all.
 
-    It is filled beside its place and then renamed.
+    It is filled beside its place and then renamed. Meanwhile nobody else can make a folder there.
 
     Parameters
     ----------
@@ -70,16 +88,25 @@ def whole_or_nothing(path: str | Path, overwrite: bool = False) -> Iterator[Path
     """
     target = Path(path)
     _check_place(target, overwrite)
-    draft = _make_draft(target)
+    with _alone(target):
+        # Whoever held the lock a moment ago may have put something there.
+        _check_place(target, overwrite)
+        draft = _make_draft(target)
+        with _removed_on_error(draft, target):
+            yield draft
+            _put_in_place(draft, target, overwrite)
+
+
+@contextmanager
+def _removed_on_error(draft: Path, target: Path) -> Iterator[None]:
+    """Remove the draft if the block does not end well."""
     try:
-        yield draft
-        _put_in_place(draft, target, overwrite)
+        yield
     except OSError as error:
         shutil.rmtree(draft, ignore_errors=True)
         if error.errno in NO_SPACE:
             raise WriteError(
-                f"no space is left to write {target}; "
-                "make room or choose another disk, nothing was kept"
+                f"no space is left to write {target}; make room or choose another disk"
             ) from error
         raise
     except BaseException:
@@ -112,15 +139,42 @@ def _is_empty(folder: Path) -> bool:
     return not any(folder.iterdir())
 
 
+def lock_of(target: Path) -> Path:
+    """Name the lock of whoever makes a folder."""
+    return target.with_name(f".{target.name}{LOCK}")
+
+
+@contextmanager
+def _alone(target: Path) -> Iterator[None]:
+    """Hold the lock of a folder, and refuse to make it where somebody else does."""
+    lock_file = lock_of(target)
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        lock = take(lock_file)
+    except OSError as error:
+        raise _not_writable(target, error) from error
+    if lock is None:
+        raise InputError(
+            f"{target} is being written by another rankfold ({holder_of(lock_file)}); "
+            "wait until it has ended, or choose another name"
+        )
+    with lock:
+        yield
+
+
 def _make_draft(target: Path) -> Path:
     """Make an empty folder with a temporary name beside the target."""
     try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        return Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=target.parent))
+        return Path(tempfile.mkdtemp(DRAFT, f".{target.name}-", target.parent))
     except OSError as error:
-        raise WriteError(
-            f"{target} cannot be written ({error.strerror}); choose a folder that you may write to"
-        ) from error
+        raise _not_writable(target, error) from error
+
+
+def _not_writable(target: Path, error: OSError) -> WriteError:
+    """Say that nothing can be made beside the target."""
+    return WriteError(
+        f"{target} cannot be written ({error.strerror}); choose a folder that you may write to"
+    )
 
 
 def _put_in_place(draft: Path, target: Path, overwrite: bool) -> None:
@@ -141,8 +195,8 @@ def _put_in_place(draft: Path, target: Path, overwrite: bool) -> None:
 
 def _swap(draft: Path, target: Path) -> None:
     """Put the draft in the place of an older folder, which stays if that fails."""
-    aside = Path(tempfile.mkdtemp(prefix=f".{target.name}-old-", dir=target.parent))
-    older = aside / "it"
+    aside = Path(tempfile.mkdtemp(REPLACED, f".{target.name}-", target.parent))
+    older = aside / INSIDE
     try:
         target.rename(older)
         try:
@@ -186,11 +240,30 @@ def fill(
         raise InputError(
             "an array of Python objects cannot be saved; results hold numbers and text only"
         )
-    content: dict[str, Any] = dict(arrays)
-    np.savez_compressed(folder / ARRAYS, **content)
-    head = {"format": FORMAT, "format_version": FORMAT_VERSION, "kind": kind, **facts}
+    large = {name: array for name, array in arrays.items() if array.nbytes > LARGE}
+    small: dict[str, Any] = {name: one for name, one in arrays.items() if name not in large}
+    for name, array in large.items():
+        _write_large(folder / f"{name}.npy", array)
+    np.savez_compressed(folder / ARRAYS, **small)
+    version = FORMAT_VERSION if large else FIRST_VERSION
+    head = {"format": FORMAT, "format_version": version, "kind": kind, **facts}
+    if large:
+        head["large"] = list(large)
     text = json.dumps(head, indent=1, default=_plain)
     (folder / FACTS).write_text(text + "\n", encoding="utf-8")
+
+
+def _write_large(path: Path, array: npt.NDArray[Any]) -> None:
+    """Write an array row by row: it may be on disk itself, and larger than memory."""
+    header = {
+        "descr": np.lib.format.dtype_to_descr(array.dtype),
+        "fortran_order": False,
+        "shape": array.shape,
+    }
+    with path.open("wb") as file:
+        np.lib.format.write_array_header_1_0(file, header)
+        for row in streamed(array):
+            file.write(np.ascontiguousarray(row).data)
 
 
 def _plain(value: object) -> object:
@@ -211,6 +284,8 @@ def read(path: str | Path) -> tuple[str, dict[str, Any], Arrays]:
     try:
         facts = _read_facts(folder)
         arrays = _read_arrays(folder)
+        for name in facts.pop("large", ()):
+            arrays[name] = _map_large(folder / f"{Path(name).name}.npy")
         kind = facts.pop("kind")
     except FormatError:
         raise
@@ -220,6 +295,11 @@ def read(path: str | Path) -> tuple[str, dict[str, Any], Arrays]:
             "restore it from a copy or compute it again"
         ) from error
     return kind, facts, arrays
+
+
+def _map_large(path: Path) -> npt.NDArray[Any]:
+    """Map an array into memory without reading it; pickles are refused."""
+    return np.asanyarray(np.load(path, mmap_mode="r", allow_pickle=False))
 
 
 def _read_facts(folder: Path) -> dict[str, Any]:

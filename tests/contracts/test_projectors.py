@@ -5,7 +5,7 @@ import pytest
 
 from rankfold.admm import Problem, blocks
 from rankfold.admm.blocks import project_onto
-from rankfold.admm.layout import ALL, copy_slab, pieces
+from rankfold.admm.layout import ALL, copy_slabs, pieces
 from rankfold.manifold import PROJECTORS, Regression, get_projector, project_rows
 from rankfold.scale import Serial, Threads
 from samples import context_of, subspace
@@ -75,9 +75,9 @@ def phi_by_slabs(projector, A, E, V, problem, by, length, executor):
     """Φ (n, m) as the solver makes it, from slabs of a length."""
     n, m = A.shape
     if by == "columns":
-        slabs = [copy_slab(problem, ALL, columns) for columns in pieces(m, length)]
+        slabs = copy_slabs(problem, [(ALL, columns) for columns in pieces(m, length)])
     else:
-        slabs = [copy_slab(problem, rows, ALL) for rows in pieces(n, length)]
+        slabs = copy_slabs(problem, [(rows, ALL) for rows in pieces(n, length)])
     for slab in slabs:
         slab.A[...] = A[slab.rows, slab.columns]
         slab.E[...] = E[slab.rows, slab.columns]

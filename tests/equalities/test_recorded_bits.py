@@ -26,10 +26,16 @@ RESCUE = (
     "marked as failed, where version 0.1 brought it back."
 )
 SLAB_BY_SLAB = "The statistics of a projector are summed slab by slab where there are several."
+TREE = (
+    "Sums over several slabs are taken in the order of a tree, and products with thin factors in "
+    "one order of memory, so that slabs on other machines give the same bits."
+)
 CHANGED: dict[str, str] = {
     "align masks meadmm": TOTALS,
     "align centred meadmm": RESCUE,
     "decompose large meadmm": SLAB_BY_SLAB,
+    "decompose large certified": TREE,
+    "decompose large published": TREE,
 }
 
 

@@ -84,7 +84,10 @@ def test_estimators_are_imported_only_when_asked_for():
 
 class TestParameters:
     # What does not change a result, and what goes to fit because it belongs to the pictures.
-    ELSEWHERE = frozenset({"images", "method", "masks", "n_jobs", "executor", "observe", "strict"})
+    ELSEWHERE = frozenset(
+        {"images", "method", "masks", "n_jobs", "executor", "observe", "checkpoint", "strict"}
+        | {"sample", "memory_limit", "scratch"}
+    )
 
     @pytest.mark.parametrize("kind", [rf.RASL, rf.MeADMM])
     def test_they_are_all_keywords_of_align_that_change_a_result_with_its_defaults(self, kind):

@@ -22,7 +22,7 @@ def edit(folder, **changes):
 def test_a_newer_format_asks_for_an_upgrade(saved):
     edit(saved, format_version=99)
     with pytest.raises(
-        rf.FormatError, match=r"format version 99, this rankfold reads up to 1; upgrade rankfold"
+        rf.FormatError, match=r"format version 99, this rankfold reads up to 2; upgrade rankfold"
     ):
         rf.load(saved)
 
@@ -117,3 +117,43 @@ def test_a_failed_write_leaves_nothing_behind(tmp_path, monkeypatch):
     with pytest.raises(rf.WriteError, match=r"no space is left to write .*run; make room"):
         rf.decompose(np.random.default_rng(0).random((6, 20))).save(tmp_path / "run")
     assert list(tmp_path.iterdir()) == []
+
+
+class TestLargeArrays:
+    @pytest.fixture
+    def large(self, tmp_path, monkeypatch):
+        monkeypatch.setattr(storage, "LARGE", 500)
+        given = rf.decompose(np.random.default_rng(0).random((6, 4, 5, 3)))
+        given.save(tmp_path / "run")
+        return given, tmp_path / "run"
+
+    def test_they_have_files_of_their_own_and_are_mapped(self, large):
+        given, folder = large
+        found = rf.load(folder)
+        assert isinstance(found.low_rank, np.memmap)
+        assert not found.low_rank.flags.writeable
+        np.testing.assert_array_equal(found.low_rank, given.low_rank)
+        np.testing.assert_array_equal(found.sparse, given.sparse)
+        assert json.loads((folder / "result.json").read_text())["format_version"] == 2
+
+    def test_others_read_them_too(self, large):
+        given, folder = large
+        np.testing.assert_array_equal(np.load(folder / "low_rank.npy"), given.low_rank)
+        dask_array = pytest.importorskip("dask.array")
+        found = rf.load(folder).low_rank
+        lazy = dask_array.from_array(found, chunks=(2, *found.shape[1:]))
+        np.testing.assert_array_equal(lazy.compute(scheduler="sync"), given.low_rank)
+
+    def test_without_any_the_folder_is_as_before(self, saved):
+        assert json.loads((saved / "result.json").read_text())["format_version"] == 1
+        assert {file.name for file in saved.iterdir()} == {"result.json", "arrays.npz"}
+
+    def test_one_that_is_missing_or_cut_is_recognised(self, large):
+        _, folder = large
+        whole = (folder / "low_rank.npy").read_bytes()
+        (folder / "low_rank.npy").write_bytes(whole[:-8])
+        with pytest.raises(rf.FormatError, match="damaged or incomplete"):
+            rf.load(folder)
+        (folder / "low_rank.npy").unlink()
+        with pytest.raises(rf.FormatError, match="damaged or incomplete"):
+            rf.load(folder)

@@ -20,7 +20,7 @@ from rankfold.manifold import (
     project_rows,
 )
 from rankfold.manifold.contract import add_statistics
-from rankfold.scale import Executor, Serial
+from rankfold.scale import Executor, Serial, Store, store_of
 
 Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
@@ -37,14 +37,15 @@ class Pixels:
 
     Parameters
     ----------
-    problem : Problem
     slabs : list of Slab
+        In order. Of some pixels only, where blocks are asked for that they hold.
+    m : int
+        The pixels of an image.
     """
 
-    def __init__(self, problem: Problem, slabs: list[Slab]) -> None:
-        self._weights = problem.weights
+    def __init__(self, slabs: list[Slab], m: int) -> None:
         self._slabs = slabs
-        self._m = problem.data.shape[1]
+        self._m = m
         # A slab of some images has all of their pixels.
         self._of_images = slabs[0].columns == ALL
         # Whether a block has to be copied together.
@@ -93,12 +94,22 @@ class Pixels:
 
     def valid(self, columns: slice) -> Bools | None:
         """Which pixels (n, b) are not missing; None = all."""
-        return None if self._weights is None else self._weights[:, columns] > 0
+        if self._slabs[0].W.size == 0:
+            return None
+        return self.read("W", columns.start, columns.stop) > 0
 
     def gram(self) -> Floats:
         """A A', n x n."""
         blocks = (self.read("A", columns.start, columns.stop) for columns in self.columns)
         return np.asarray(reduce(np.add, (A @ A.T for A in blocks)), dtype=np.float64)
+
+    def done(self, columns: slice, store: Store) -> None:
+        """Say that these columns are not needed for a while, where slabs are of columns."""
+        if self._of_images:
+            return
+        for slab in self._slabs:
+            if slab.columns.start < columns.stop and columns.start < slab.columns.stop:
+                store.done(slab.room, slab.P)
 
 
 def joined(columns: list[slice], least: int) -> list[slice]:
@@ -119,11 +130,8 @@ def project_onto(
     executor: Executor,
 ) -> None:
     """Write Φ to every slab; ``gram`` is A A' where that is known already."""
-    pixels = Pixels(problem, slabs)
-    # Room for Φ is made at the first projection and used again at the next ones.
-    for slab in slabs:
-        if slab.P.shape != slab.A.shape:
-            slab.P = np.empty_like(slab.A)
+    pixels = Pixels(slabs, problem.data.shape[1])
+    make_room(slabs, store_of(executor))
     overview = Overview(
         gram=pixels.gram() if gram is None else gram,
         units=problem.row_units,
@@ -135,6 +143,15 @@ def project_onto(
         _project_blocks(projector.at(overview), pixels, executor)
 
 
+def make_room(slabs: list[Slab], store: Store) -> None:
+    """Make room for Φ, at the first projection; the next ones use it again."""
+    if slabs[0].P.shape == slabs[0].A.shape:
+        return
+    rooms = store.pieces([slab.A.shape for slab in slabs], slabs[0].A.dtype)
+    for slab, room in zip(slabs, rooms, strict=True):
+        slab.P = room
+
+
 def _project_blocks(projection: Projection, pixels: Pixels, executor: Executor) -> None:
     """Statistics of every block, weights from their sum, embedding of every block."""
     # One block shares its own work out; several blocks are shared out themselves.
@@ -143,15 +160,19 @@ def _project_blocks(projection: Projection, pixels: Pixels, executor: Executor) 
     around = executor if several else Serial()
     # Every block also looks at its halo, so blocks that are not longer would take time for nothing.
     wide = joined(pixels.columns, HALOS * projection.halo)
+    store = store_of(executor)
 
     def survey(columns: slice) -> tuple[Floats, ...]:
-        return projection.statistics(pixels.block(columns, projection.halo, inside))
+        found = projection.statistics(pixels.block(columns, projection.halo, inside))
+        pixels.done(columns, store)
+        return found
 
     def embed(columns: slice) -> None:
         out = pixels.read("P", columns.start, columns.stop)
         projection.embed(pixels.block(columns, 0, inside), weights, out)
         if pixels.copied:
             pixels.write(columns, out)
+        pixels.done(columns, store)
 
     weights = projection.weights(add_statistics(around.run(survey, wide)))
     around.run(embed, pixels.columns)
@@ -170,7 +191,7 @@ def _project_whole_rows(
         low_rank=pixels.read("A", 0, m),
         sparse=pixels.read("E", 0, m),
         target=pixels.read("V", 0, m),
-        valid=pixels.valid(ALL),
+        valid=pixels.valid(slice(0, m)),
         gram=overview.gram,
         units=overview.units,
         shape=overview.shape,

@@ -7,6 +7,7 @@ is summed in slab order, so the result has the same bits for every executor.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rankfold.admm.problem import Problem
+from rankfold.scale import MEMORY, Store
 
 Array = npt.NDArray[Any]
 
@@ -39,6 +41,7 @@ class Slab:
 
     rows: slice
     columns: slice
+    room: Array  # what holds all of the following but P
     V: Array  # V_m = D + Qδ; D at the start
     Q: Array  # rows x p x columns
     W: Array  # Ω
@@ -52,27 +55,44 @@ class Slab:
     blocks: list[slice]
 
     @property
+    def whole(self) -> list[slice]:
+        """The slab in one piece."""
+        return [ALL]
+
+    @property
     def independent(self) -> bool:
         """Whether δ, if there is one, needs no other slab."""
         return self.columns == ALL or self.Q.shape[1] == 0
 
 
-def cut(problem: Problem) -> list[Slab]:
-    """Copy a problem into slabs; all arrays but V = D start at zero."""
+def cut(problem: Problem, store: Store = MEMORY) -> list[Slab]:
+    """Copy a problem into slabs of a store; all arrays but V = D start at zero."""
     n, m = problem.data.shape
+    whole = (ALL, ALL)
+    places = places_of(n, m)
+    slabs = copy_slabs(problem, places, store)
+    if places == [whole]:
+        slabs[0].blocks = pieces(m, slab_length(n, m))
+        if n * m > SLAB_VALUES:
+            slabs[0].runs = pieces(n, -(-n // RUNS))
+    return slabs
+
+
+def places_of(n: int, m: int) -> list[tuple[slice, slice]]:
+    """Rows and columns of the slabs of an n x m problem."""
+    if n > m:
+        return [(rows, ALL) for rows in pieces(n, slab_length(n, m))]
+    if n * m > WHOLE_VALUES:
+        return [(ALL, columns) for columns in pieces(m, slab_length(n, m))]
+    return [(ALL, ALL)]
+
+
+def slab_length(n: int, m: int) -> int:
+    """How long a slab, or a block of a slab, is along the longer axis."""
     short = min(n, m)
     # A product returns a matrix of the size of the short axis. A slab that were not longer than
     # twice that would spend its time on writing it.
-    length = max(SLAB_MIN, 2 * short, SLAB_VALUES // short)
-    if n > m:
-        return [copy_slab(problem, rows, ALL) for rows in pieces(n, length)]
-    if n * m > WHOLE_VALUES:
-        return [copy_slab(problem, ALL, columns) for columns in pieces(m, length)]
-    slab = copy_slab(problem, ALL, ALL)
-    slab.blocks = pieces(m, length)
-    if n * m > SLAB_VALUES:
-        slab.runs = pieces(n, -(-n // RUNS))
-    return [slab]
+    return max(SLAB_MIN, 2 * short, SLAB_VALUES // short)
 
 
 def pieces(size: int, length: int) -> list[slice]:
@@ -80,18 +100,35 @@ def pieces(size: int, length: int) -> list[slice]:
     return [slice(start, min(start + length, size)) for start in range(0, size, length)]
 
 
-def copy_slab(problem: Problem, rows: slice, columns: slice) -> Slab:
-    """Copy one piece of a problem."""
-    D = problem.data[rows, columns]
-    Q = np.zeros((len(D), 0, D.shape[1]), D.dtype)
-    if problem.basis is not None:
-        Q = np.ascontiguousarray(problem.basis[rows, :, columns], dtype=D.dtype)
-    W = np.ones((0, 0), D.dtype)
+def copy_slabs(
+    problem: Problem, places: Sequence[tuple[slice, slice]], store: Store = MEMORY
+) -> list[Slab]:
+    """Copy pieces of a problem, each given by its rows and its columns."""
+    data = problem.data
+    # V, X, A, E and Y, then W and Q if there are any.
+    arrays = 5 + (problem.weights is not None) + problem.size
+    shapes = [(arrays, *data[place].shape) for place in places]
+    rooms = store.pieces(shapes, data.dtype)
+    slabs = []
+    for place, room in zip(places, rooms, strict=True):
+        slabs.append(_copy_slab(problem, *place, room))
+        store.done(data, room)
+    return slabs
+
+
+def _copy_slab(problem: Problem, rows: slice, columns: slice, room: Array) -> Slab:
+    """Copy one piece of a problem into room for its arrays, which are zero."""
+    V, X, A, E, Y = room[:5]
+    V[...] = problem.data[rows, columns]
+    rest = room[5:]
+    W = np.ones((0, 0), room.dtype)
     if problem.weights is not None:
-        W = np.ascontiguousarray(problem.weights[rows, columns], dtype=D.dtype)
-    # All in one piece of memory: large pieces come in large pages, and to touch a new page for
-    # the first time takes as long as to fill it.
-    V, X, A, E, Y = np.zeros((5, *D.shape), D.dtype)
-    V[...] = D
-    P = np.empty((0, 0), D.dtype)
-    return Slab(rows, columns, V, Q, W, X, A, E, Y, P, runs=[ALL], blocks=[ALL])
+        W = rest[0]
+        W[...] = problem.weights[rows, columns]
+        rest = rest[1:]
+    # The same memory in another order: p x rows x columns becomes rows x p x columns.
+    Q = rest.reshape(V.shape[0], len(rest), V.shape[1])
+    if problem.basis is not None:
+        Q[...] = problem.basis[rows, :, columns]
+    P = np.empty((0, 0), room.dtype)
+    return Slab(rows, columns, room, V, Q, W, X, A, E, Y, P, runs=[ALL], blocks=[ALL])

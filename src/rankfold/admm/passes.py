@@ -87,6 +87,10 @@ class Storage(Protocol):
         """Φ = projection of A; X becomes (X + βΦ)/(1 + β)."""
         ...
 
-    def results(self) -> tuple[Array, Array, Array]:
-        """A, E and Y, n x m each."""
+    def result(self, name: str) -> Array:
+        """A, E or Y, n x m."""
+        ...
+
+    def close(self) -> None:
+        """Let go of the pixels, where they are on other machines."""
         ...

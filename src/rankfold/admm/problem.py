@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -13,10 +14,19 @@ from rankfold.admm.proximal import SURROGATES
 from rankfold.admm.schedules import Penalty
 from rankfold.errors import InputError
 from rankfold.manifold import AnyProjector
+from rankfold.scale import streamed
 from rankfold.status import InnerRecord, Status
 
 Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
+
+
+Origin = Callable[[slice], tuple[Array, Array]]
+"""Makes some columns of D (n, b), in its precision, and of Ω.
+
+It is sent to other machines, so it is small and made of plain values; reading pictures is its
+matter.
+"""
 
 
 @dataclass(frozen=True)
@@ -38,6 +48,8 @@ class Problem:
     units: Floats | None = None
     # (channels, height, width) of a row; None = a plain row.
     shape: tuple[int, int, int] | None = None
+    # How another machine makes some columns of D and Ω itself; None = it is sent them.
+    origin: Origin | None = None
 
     def __post_init__(self) -> None:
         """Check shapes and values once, so that the loop need not."""
@@ -62,12 +74,21 @@ class Problem:
         """p, the number of parameters of a transform; 0 without transforms."""
         return 0 if self.basis is None else self.basis.shape[1]
 
-    @property
+    @cached_property
+    def norm(self) -> float:
+        """‖D‖_F, in double precision; summed row by row, so that no copy of D is made."""
+        rows = (row.astype(np.float64, copy=False) for row in streamed(self.data))
+        return float(np.sqrt(sum(float(row @ row) for row in rows)))
+
+    @cached_property
     def row_units(self) -> Floats:
         """The range of a pixel in every row (n,)."""
         if self.units is not None:
             return self.units
-        return np.full(len(self.data), float(np.ptp(self.data)))
+        ends = [(float(row.min()), float(row.max())) for row in streamed(self.data)]
+        low = min(least for least, _ in ends)
+        high = max(greatest for _, greatest in ends)
+        return np.full(len(self.data), high - low)
 
     @property
     def row_shape(self) -> tuple[int, int, int]:
@@ -138,6 +159,8 @@ class Settings:
     clone: Clone | None = None
     # Whether to stop by a proof: for the convex problem without transforms.
     certified: bool = False
+    # Whether E and Y are returned, from which a similar problem can start; A always is.
+    keeps: bool = True
 
     def __post_init__(self) -> None:
         """Refuse settings under which the loop cannot end well."""
@@ -163,10 +186,10 @@ class Solution:
 
     # A, n x m.
     low_rank: Array
-    # E, n x m.
-    sparse: Array
-    # Y, n x m: a subgradient of ‖A‖_* and of λ‖Ω∘E‖_1 at once, where optimal.
-    dual: Array
+    # E, n x m; None where Settings.keeps says that it is not wanted.
+    sparse: Array | None
+    # Y, n x m: a subgradient of ‖A‖_* and of λ‖Ω∘E‖_1 at once, where optimal; None like E.
+    dual: Array | None
     # δ, n x p.
     delta: Floats
     # Of A, descending, without zeros.

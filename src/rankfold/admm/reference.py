@@ -62,6 +62,8 @@ class Reference:
 
     def resume(self, near: Solution, mu: float) -> None:
         """E and Y as in a solution of a similar problem, δ = 0."""
+        assert near.sparse is not None
+        assert near.dual is not None
         self.E = near.sparse.astype(np.float64)
         self.Y = near.dual.astype(np.float64)
         self.X = self.V - self.E + self.Y / mu
@@ -132,6 +134,9 @@ class Reference:
         self.Phi = project_rows(projector, context)
         self.X = (self.X + beta * self.Phi) / (1 + beta)
 
-    def results(self) -> tuple[Any, Any, Any]:
-        """A, E and Y."""
-        return self.A, self.E, self.Y
+    def result(self, name: str) -> Any:
+        """A, E or Y."""
+        return getattr(self, name)
+
+    def close(self) -> None:
+        """Do nothing: all is here."""

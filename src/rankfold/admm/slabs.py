@@ -11,16 +11,16 @@ is in cache.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from functools import reduce
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from rankfold.admm.blocks import project_onto
+from rankfold.admm.bands import bands_of
 from rankfold.admm.certificate import Certificate
-from rankfold.admm.layout import ALL, SLAB_VALUES, Slab, cut
+from rankfold.admm.held import Held, Holder, Part
+from rankfold.admm.layout import ALL, Slab
 from rankfold.admm.passes import Pass, Shrunk
 from rankfold.admm.problem import Problem, Solution
 from rankfold.admm.proximal import (
@@ -31,11 +31,10 @@ from rankfold.admm.proximal import (
     threshold_triangles,
 )
 from rankfold.manifold import AnyProjector
-from rankfold.scale import Executor, Serial
+from rankfold.scale import Executor
 
 Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
-Part = tuple[Slab, slice]  # a slab and the rows, or the columns, of it that are done at a time
 
 
 class Slabs:
@@ -51,11 +50,13 @@ class Slabs:
     def __init__(self, problem: Problem, executor: Executor) -> None:
         n, m = problem.data.shape
         self._problem = problem
-        self._executor = executor
         self._tall = n > m
-        self._slabs = cut(problem)
-        self._parts = [(slab, rows) for slab in self._slabs for rows in slab.runs]
-        self._fused = all(slab.independent for slab in self._slabs)
+        self._held: Holder = bands_of(problem, executor) or Held(problem, executor)
+        forms = self._held.run(_form, "whole")
+        self._several = len(forms) > 1
+        # Where rows are whole, or nothing moves, the change of δ needs no other slab.
+        self._fused = all(independent for independent, _ in forms)
+        self._in_runs = any(runs > 1 for _, runs in forms)
         # The norms that a fused sweep has found and `ascend` has not yet reported.
         self._norms: list[Floats] = []
 
@@ -64,48 +65,48 @@ class Slabs:
     def measure(self) -> tuple[float, float]:
         """Return σ_1 and the largest magnitude of the data."""
         # X is free until `start` fills it, so it can hold D meanwhile.
-        for slab in self._slabs:
-            slab.X[...] = slab.V
-        largest = largest_singular_value(reduce(np.add, self._reductions("own")))
-        peak = max(float(np.abs(slab.V).max()) for slab in self._slabs)
+        peak = max(self._held.run(_copy_data, "whole"))
+        largest = largest_singular_value(self._gram("own"))
         return largest, peak
 
     def start(self, divisor: float, mu: float) -> None:
         """Y = D / divisor, E = 0, δ = 0; X = D + Y/μ."""
-        self._executor.run(_start, self._slabs, divisor, mu)
+        self._held.run(_start, "whole", divisor, mu)
 
     def resume(self, near: Solution, mu: float) -> None:
         """E and Y as in a solution of a similar problem, δ = 0; X = D - E + Y/μ."""
-        self._executor.run(_resume, self._slabs, near.sparse, near.dual, mu)
+        assert near.sparse is not None
+        assert near.dual is not None
+        self._held.load("E", near.sparse)
+        self._held.load("Y", near.dual)
+        self._held.run(_resume, "whole", mu)
 
     # -- one iteration ----------------------------------------------------------------------------
 
     def threshold(self, wanted: Wanted) -> Thresholding:
         """A = SVT(X) = M X. The pixels of A follow in :meth:`shrink`; M is what is returned."""
-        reductions = self._reductions(wanted.form)
         if wanted.form == "triangle":
-            return threshold_triangles(reductions, wanted)
-        return threshold_gram(reduce(np.add, reductions), wanted)
+            return threshold_triangles(self._triangles(), wanted)
+        return threshold_gram(self._gram(wanted.form), wanted)
 
     def certify(self, A: Thresholding, mu: float, sparsity: float) -> Certificate:
         """What the X that made A proves: the subgradient μ(X - A), clipped and scaled."""
-        M = A.factors(self._problem.data.dtype)
-        pieces = [(slab, block) for slab in self._slabs for block in slab.blocks]
-        parts = self._executor.run(_certify, pieces, M, self._tall, mu, sparsity)
-        l1, product = reduce(np.add, [sums for sums, _ in parts])
-        norm = largest_singular_value(reduce(np.add, [gram for _, gram in parts]))
-        return Certificate(float(l1), float(product), norm)
+        M = self._factors(A)
+        if self._several:
+            sums, gram = self._held.total(_certify, _add_both, M, self._tall, mu, sparsity)
+        else:
+            parts = self._held.run(_certify, "blocks", M, self._tall, mu, sparsity)
+            sums, gram = reduce(_add_both, parts)
+        return Certificate(float(sums[0]), float(sums[1]), largest_singular_value(gram))
 
     def shrink(self, A: Thresholding, scalars: Pass) -> Shrunk:
         """E = S_{λΩ/μ}[V - A + Y/μ], V = D + Qδ."""
-        M = A.factors(self._problem.data.dtype)
+        M = self._factors(A)
         if self._fused:
             return self._sweep(M, scalars)
-        parts = self._executor.run(_shrink, self._slabs, M, scalars)
-        products = [
-            (slab.rows, product) for slab, (product, _) in zip(self._slabs, parts, strict=True)
-        ]
-        return Shrunk(self._add_up(products), sum(l1 for _, l1 in parts))
+        parts = self._held.run(_shrink, "whole", M, scalars)
+        products = [(rows, product) for rows, product, _ in parts]
+        return Shrunk(self._add_up(products), sum(l1 for _, _, l1 in parts))
 
     def ascend(self, change: Floats, scalars: Pass) -> tuple[float, float, float]:
         """V += Q change; Y += μ(V - A - E); X = V - E + Y/μ_next, merged with Φ if there is one.
@@ -113,43 +114,57 @@ class Slabs:
         Returns the norms of V - A - E, of the dual residual Y - μ(X - A), and of Y.
         """
         if not self._fused:
-            self._norms = self._executor.run(_ascend, self._parts, change, scalars)
+            self._norms = self._held.run(_ascend, "runs", change, scalars)
         primal, dual, size = np.sqrt(reduce(np.add, self._norms))
         self._norms = []
         return float(primal), float(dual), float(size)
 
     def project(self, projector: AnyProjector, A: Thresholding, beta: float) -> None:
         """Φ = projection of A; X becomes (X + βΦ)/(1 + β)."""
-        # To wake a thread takes longer than a small problem saves by it.
-        small = self._problem.data.size <= SLAB_VALUES
-        executor = Serial() if small else self._executor
-        gram = None if self._tall else A.gram()
-        project_onto(projector, self._problem, self._slabs, gram, executor)
-        self._executor.run(_merge, self._parts, beta)
+        self._held.project(projector, None if self._tall else A.gram())
+        self._held.run(_merge, "runs", beta)
 
     # -- at the end -------------------------------------------------------------------------------
 
-    def results(self) -> tuple[Array, Array, Array]:
-        """A, E and Y, n x m each."""
-        whole = [self._gather(getattr(slab, name) for slab in self._slabs) for name in "AEY"]
-        return whole[0], whole[1], whole[2]
+    def result(self, name: str) -> Array:
+        """A, E or Y, n x m."""
+        return self._held.gather(name)
+
+    def close(self) -> None:
+        """Let go of the pixels, where they are on other machines."""
+        self._held.close()
 
     # -- pieces -----------------------------------------------------------------------------------
 
-    def _reductions(self, form: str) -> list[Floats]:
-        """Small matrices that carry the singular values of X, one a block."""
-        blocks = [slab.X[:, columns] for slab in self._slabs for columns in slab.blocks]
-        return self._executor.run(_reduction, blocks, self._tall, form)
+    def _factors(self, A: Thresholding) -> tuple[Array, ...]:
+        """Matrices whose product is M, which A = M X."""
+        M = A.factors(self._problem.data.dtype)
+        if not self._several:
+            return M
+        # Several slabs may be on other machines. The last bits of a product depend on the order
+        # of its factors in memory, and only this one is kept when they are sent.
+        return tuple(np.ascontiguousarray(factor) for factor in M)
+
+    def _gram(self, form: str) -> Floats:
+        """X X', or X' X if tall."""
+        if self._several:
+            return self._held.total(_reduce, np.add, self._tall, form)
+        return reduce(np.add, self._held.run(_reduce, "blocks", self._tall, form))
+
+    def _triangles(self) -> list[Floats]:
+        """Triangles that carry the singular values of X: one of all slabs, or one a block."""
+        if self._several:
+            return [self._held.total(_reduce, _one_triangle, self._tall, "triangle")]
+        return self._held.run(_reduce, "blocks", self._tall, "triangle")
 
     def _sweep(self, M: tuple[Array, ...], scalars: Pass) -> Shrunk:
         """Everything of an iteration that comes after the thresholding, row by row."""
-        first = self._slabs[0]
-        if len(first.runs) > 1:
+        if self._in_runs:
             # A product of few rows with X is slow: first all rows of a block of columns are
             # multiplied, then the rows are swept in runs.
-            self._executor.run(lambda block: _multiply(first, M, False, block), first.blocks)
+            self._held.run(_multiply_block, "blocks", M)
             M = ()
-        ends = self._executor.run(_sweep, self._parts, M, self._tall, scalars)
+        ends = self._held.run(_sweep, "runs", M, self._tall, scalars)
         self._norms = [norms for _, _, _, norms in ends]
         products = self._add_up([(rows, product) for rows, product, _, _ in ends])
         return Shrunk(products, sum(l1 for _, _, l1, _ in ends))
@@ -161,33 +176,53 @@ class Slabs:
             total[rows] += part
         return total
 
-    def _gather(self, arrays: Iterable[Array]) -> Array:
-        """Put the pieces of one array together; a single piece is returned as it is."""
-        if len(self._slabs) == 1:
-            return next(iter(arrays))
-        whole = np.empty(self._problem.data.shape, self._problem.data.dtype)
-        for slab, piece in zip(self._slabs, arrays, strict=True):
-            whole[slab.rows, slab.columns] = piece
-        return whole
-
 
 # -- what is done to one slab ---------------------------------------------------------------------
 
 
-def _start(slab: Slab, divisor: float, mu: float) -> None:
+def _form(part: Part) -> tuple[bool, int]:
+    """Whether δ needs no other slab, and in how many runs the rows are swept."""
+    slab, _ = part
+    return slab.independent, len(slab.runs)
+
+
+def _copy_data(part: Part) -> float:
+    """X = D; returns the largest magnitude."""
+    slab, _ = part
+    slab.X[...] = slab.V
+    return float(np.abs(slab.V).max())
+
+
+def _start(part: Part, divisor: float, mu: float) -> None:
     """Y = D / divisor; X = D + Y/μ."""
+    slab, _ = part
     np.divide(slab.V, divisor, out=slab.Y)
     np.divide(slab.Y, mu, out=slab.X)
     slab.X += slab.V
 
 
-def _resume(slab: Slab, sparse: Array, dual: Array, mu: float) -> None:
-    """E and Y as given; X = D - E + Y/μ."""
-    slab.E[...] = sparse[slab.rows, slab.columns]
-    slab.Y[...] = dual[slab.rows, slab.columns]
+def _resume(part: Part, mu: float) -> None:
+    """X = D - E + Y/μ."""
+    slab, _ = part
     np.divide(slab.Y, mu, out=slab.X)
     slab.X += slab.V
     slab.X -= slab.E
+
+
+def _reduce(part: Part, tall: bool, form: str) -> Floats:
+    """What carries the singular values of some columns of X."""
+    slab, block = part
+    return _reduction(slab.X[:, block], tall, form)
+
+
+def _one_triangle(one: Floats, other: Floats) -> Floats:
+    """The triangle of two slabs from those of each."""
+    return np.asarray(np.linalg.qr(np.concatenate([one, other]), mode="r"))
+
+
+def _add_both(one: tuple[Floats, Floats], other: tuple[Floats, Floats]) -> tuple[Floats, Floats]:
+    """The sums, and the matrices, of two parts of a certificate."""
+    return one[0] + other[0], one[1] + other[1]
 
 
 def _reduction(X: Array, tall: bool, form: str) -> Floats:
@@ -210,14 +245,20 @@ def _multiply(slab: Slab, M: tuple[Array, ...], tall: bool, block: slice = ALL) 
     np.matmul(M[0], inner, out=slab.A[:, block])
 
 
+def _multiply_block(part: Part, M: tuple[Array, ...]) -> None:
+    """A = M X on some columns."""
+    slab, block = part
+    _multiply(slab, M, False, block)
+
+
 def _certify(
-    piece: Part, M: tuple[Array, ...], tall: bool, mu: float, sparsity: float
+    part: Part, M: tuple[Array, ...], tall: bool, mu: float, sparsity: float
 ) -> tuple[Floats, Floats]:
     """Columns of A and of Y = clip(μ(X - A)); returns ‖Ω∘(D - A)‖_1 and <Y, D>, and Y Y'.
 
     In double precision, whatever the data have: what is proved should not depend on it.
     """
-    slab, block = piece
+    slab, block = part
     _multiply(slab, M, tall, block)
     X, A, D = (array[:, block].astype(np.float64) for array in (slab.X, slab.A, slab.V))
     # What is missing may be anything in E at no cost, so Y has to be zero there.
@@ -228,13 +269,14 @@ def _certify(
     return np.array([l1, np.vdot(Y, D)]), _reduction(Y, tall, "double")
 
 
-def _shrink(slab: Slab, M: tuple[Array, ...], scalars: Pass) -> tuple[Floats, float]:
-    """A = M X; E = S_{λΩ/μ}[V - A + Y/μ]. Returns the slab's part of Q'(...) and of ‖Ω∘E‖_1.
+def _shrink(part: Part, M: tuple[Array, ...], scalars: Pass) -> tuple[slice, Floats, float]:
+    """A = M X; E = S_{λΩ/μ}[V - A + Y/μ]. Returns rows, their part of Q'(...), and of ‖Ω∘E‖_1.
 
     On return Y holds what the threshold cut off, V - A - E + Y/μ: its old value is not needed.
     """
     from rankfold.admm.kernels import soft_threshold
 
+    slab, _ = part
     _multiply(slab, M, tall=False)
     products = np.empty(slab.Q.shape[:2])
     l1 = soft_threshold(
@@ -251,7 +293,7 @@ def _shrink(slab: Slab, M: tuple[Array, ...], scalars: Pass) -> tuple[Floats, fl
         scalars.mu,
         products,
     )
-    return products, l1
+    return slab.rows, products, l1
 
 
 def _ascend(part: Part, change: Floats, scalars: Pass) -> Floats:

@@ -17,7 +17,7 @@ from rankfold.admm.passes import Pass, Storage
 from rankfold.admm.problem import Problem, Settings, Solution
 from rankfold.admm.proximal import Wanted, form_for
 from rankfold.admm.slabs import Slabs
-from rankfold.errors import InputError
+from rankfold.errors import InputError, WorkerError, WorkerLost
 from rankfold.scale import Executor, Serial
 from rankfold.status import InnerRecord, Observer, Status
 
@@ -25,6 +25,9 @@ Floats = npt.NDArray[np.float64]
 
 # A relative dual residual above this is not an optimum.
 DUAL_TOL = 1e-3
+
+# How often a decomposition is begun anew when workers of a cluster go away.
+ATTEMPTS = 5
 
 
 @dataclass(frozen=True)
@@ -74,14 +77,53 @@ def solve(
     executor = executor or Serial()
     if settings.certified and problem.basis is not None:
         raise InputError("nothing can be proved of a problem with transforms")
-    data_norm = float(np.linalg.norm(problem.data.astype(np.float64, copy=False)))
-    if data_norm == 0 or not np.isfinite(data_norm):
-        return _without_answer(problem, data_norm, outer)
-    slabs = storage(problem, executor)
+    if problem.norm == 0 or not np.isfinite(problem.norm):
+        return _without_answer(problem, problem.norm, outer)
+    for _ in range(ATTEMPTS):
+        try:
+            return _run(problem, settings, storage(problem, executor), observe, outer, near)
+        except WorkerLost:
+            # The storage is made anew on the workers that are left. The same steps from the same
+            # start have the same bits.
+            continue
+    raise WorkerError(
+        f"workers went away {ATTEMPTS} times during one decomposition; look at their logs, they "
+        "may have been killed for want of memory"
+    )
+
+
+def _run(
+    problem: Problem,
+    settings: Settings,
+    slabs: Storage,
+    observe: Observer | None,
+    outer: int,
+    near: Solution | None,
+) -> Solution:
+    """The loop, from the first iteration to the result; the storage is closed, however it ends."""
+    try:
+        state, status, records = _iterate(problem, settings, slabs, observe, outer, near)
+        A = slabs.result("A")
+        E = slabs.result("E") if settings.keeps else None
+        Y = slabs.result("Y") if settings.keeps else None
+    finally:
+        slabs.close()
+    return Solution(A, E, Y, state.delta, state.singular_values, status, tuple(records))
+
+
+def _iterate(
+    problem: Problem,
+    settings: Settings,
+    slabs: Storage,
+    observe: Observer | None,
+    outer: int,
+    near: Solution | None,
+) -> tuple[State, Status, list[InnerRecord]]:
+    """Step after step, until a rule or an observer says stop."""
     state = _initial_state(problem, settings, slabs, near)
     records: list[InnerRecord] = []
     for _ in range(settings.max_iter):
-        state = step(problem, settings, slabs, state, data_norm, outer)
+        state = step(problem, settings, slabs, state, problem.norm, outer)
         assert state.record is not None
         records.append(state.record)
         status = _outcome(state.record, settings)
@@ -89,11 +131,8 @@ def solve(
         if observe is not None and observe(state.record) and status is not Status.NON_FINITE:
             status = Status.STOPPED
         if status is not None:
-            break
-    else:
-        status = Status.MAX_ITER
-    A, E, Y = slabs.results()
-    return Solution(A, E, Y, state.delta, state.singular_values, status, tuple(records))
+            return state, status, records
+    return state, Status.MAX_ITER, records
 
 
 def step(

@@ -1,6 +1,7 @@
 """Algorithm 1: linearise, solve, update, gauge; its stages; and the two public entry points."""
 
 from rankfold.align.api import align
+from rankfold.align.checkpoints import Checkpoint
 from rankfold.align.decomposition import decompose
 from rankfold.align.methods import METHODS, Method
 from rankfold.align.routes import ROUTES, Route
@@ -12,6 +13,7 @@ __all__ = [
     "ROUTES",
     "STAGES",
     "AlignSettings",
+    "Checkpoint",
     "Method",
     "Route",
     "Stage",

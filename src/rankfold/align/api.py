@@ -2,20 +2,36 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import numpy.typing as npt
 
 from rankfold.align.assemble import assemble
-from rankfold.align.given import Images, Init, Masks
+from rankfold.align.batches import InMemory
+from rankfold.align.checkpoints import Checkpoint
+from rankfold.align.crowd import Gathering, Sampled, sampled
+from rankfold.align.given import Images, Init, Masks, as_frame, opened
 from rankfold.align.job import Job
+from rankfold.align.journal import journal_for
 from rankfold.align.methods import Method
-from rankfold.align.request import resolve
+from rankfold.align.plan import needs_of_request
+from rankfold.align.request import check_stages, resolve, without_pictures
 from rankfold.align.settings import AlignSettings
 from rankfold.align.stages import run_stages
 from rankfold.align.steps import Gauge
+from rankfold.families import get_family
 from rankfold.manifold import Projector, WholeRows
 from rankfold.result import Alignment
-from rankfold.scale import Executor, executor_for, give_back
+from rankfold.scale import (
+    MEMORY,
+    Executor,
+    Store,
+    check_executor,
+    executor_for,
+    give_back,
+    store_for,
+)
 from rankfold.stack import Frame
 from rankfold.status import Observer, announce
 
@@ -47,10 +63,14 @@ def align(
     schedule: str = "auto",
     n_jobs: int | None = None,
     executor: Executor | None = None,
+    memory_limit: int | str | None = None,
+    scratch: str | Path | None = None,
     observe: Observer | None = None,
+    checkpoint: str | Path | Checkpoint | None = None,
     strict: bool = False,
     dtype: npt.DTypeLike = np.float64,
     settings: AlignSettings | None = None,
+    sample: str | int | None = "auto",
 ) -> Alignment:
     """Align pictures of one thing and split each into a clean picture and what did not belong.
 
@@ -129,10 +149,22 @@ def align(
         Threads; -1 for all cores. The result has the same bits for every number.
     executor : Executor, optional
         Your own way to run the slabs, instead of ``n_jobs``.
+    memory_limit : int or str, optional
+        Bytes, or a text as "2G"; 60 % of what is free if left out. A run that is estimated to
+        need more keeps its large arrays in files of the scratch folder and reads them piece by
+        piece. It takes longer and has the same bits; the pictures of the result are then arrays
+        in mapped files. An ``executor`` has its own store instead.
+    scratch : str or Path, optional
+        The scratch folder; the system's folder for temporary files if left out.
     observe : callable, optional
         Called with an InnerRecord or OuterRecord after each iteration; return True to stop and
         keep what there is. Its method ``begin_stage``, if it has one, is called with the name of
         a stage that begins and the names of all.
+    checkpoint : str, Path or Checkpoint, optional
+        A folder that gets what the run needs to go on, after every outer iteration, and is
+        removed when the run is complete. If the run is interrupted, the same call goes on from
+        there and ends with the bits that it would have had. Other pictures or options are refused.
+        ``observe`` is not called again for iterations that are done.
     strict : bool
         Raise ConvergenceError instead of warning when the run did not converge. Status STALLED
         does not count: it is what ``schedule="published"`` asks for.
@@ -142,6 +174,12 @@ def align(
         million values.
     settings : AlignSettings, optional
         Every other number of the pipeline; see ``docs/settings.md``.
+    sample : "auto", int or None
+        Align so many pictures, spread over the batch, and place every other one against them by
+        itself: time grows linearly, and of a path only the sample and a few pictures are in
+        memory. "auto" takes 200 of more than 500 pictures; None aligns all together. The manifold
+        constraint holds in the sample; the others are explained by its low-rank basis. The
+        pictures of a path are then lazy arrays, see :class:`rankfold.lazy.LazyPictures`.
 
     Returns
     -------
@@ -156,8 +194,42 @@ def align(
     >>> result.transforms.shape, result.low_rank.shape
     ((8, 3, 3), (8, 45, 42))
     """
+    # Pictures come after what can be checked without them: looking at them may take long.
+    get_family(family)
+    without_pictures(
+        method,
+        projector=projector,
+        n_neighbors=n_neighbors,
+        rank_surrogate=rank_surrogate,
+        rescue=rescue,
+        start=start,
+        coarse=coarse,
+        frame_of=frame_of,
+        schedule=schedule,
+    )
+    check_executor(executor, memory_limit, scratch)
+    given = opened(images)
+    many = sampled(
+        given,
+        masks,
+        sample,
+        (settings or AlignSettings()).sample,
+        frame=None if frame is None else as_frame(frame),
+        init=init,
+        family=family,
+        gauge=gauge,
+        frame_of=frame_of,
+        dtype=dtype,
+    )
+    if many is not None:
+        # What was said of single pictures, for those of the sample.
+        given = many.batch.together(many.indices.tolist())
+        masks = None
+        init = many.init
+        gauge = many.gauge_in_sample
+        frame_of = many.frame_of_in_sample
     request = resolve(
-        images,
+        given,
         method,
         family,
         frame,
@@ -183,8 +255,22 @@ def align(
         dtype=dtype,
         settings=settings,
     )
-    with executor_for(executor, n_jobs) as run:
-        return complete(Job(request, run, observe), strict)
+    if checkpoint is not None:
+        check_stages(request.method, checkpoint=str(checkpoint))
+    store: Store = MEMORY
+    if executor is None:
+        store = store_for(needs_of_request(request), memory_limit, scratch)
+    with (
+        executor_for(executor, n_jobs, store) as run,
+        journal_for(checkpoint, request, observe) as journal,
+    ):
+        job = Job(request, run, observe, journal=journal)
+        del request, given
+        if many is None:
+            return complete(job, strict)
+        gathering = gather(job, many, strict)
+        del job
+        return place_all_in(gathering, run, observe)
 
 
 def complete(job: Job, strict: bool = False) -> Alignment:
@@ -195,3 +281,29 @@ def complete(job: Job, strict: bool = False) -> Alignment:
     give_back()
     announce(result.status, "align", strict, stacklevel=4)
     return result
+
+
+def place_all_in(gathering: Gathering, executor: Executor, observe: Observer | None) -> Alignment:
+    """Place every picture of a batch whose sample is aligned, and tell the observer of each."""
+    begin = getattr(observe, "begin_placing", None)
+    tell = getattr(observe, "placed", None)
+    in_memory = isinstance(gathering.sampled.batch, InMemory)
+    if begin is not None:
+        begin(len(gathering.transforms))
+    kept = []
+    for one in gathering.place(executor):
+        if tell is not None:
+            tell(one, gathering)
+        if in_memory:
+            kept.append(one)
+    return gathering.result_in_memory(kept) if in_memory else gathering.result()
+
+
+def gather(job: Job, many: Sampled, strict: bool = False) -> Gathering:
+    """Run all stages of a sample and learn from them; the pictures are then to be placed."""
+    job.check_cover()
+    job.check_guide()
+    gathering = Gathering.after(many, *run_stages(job), job.request.start)
+    announce(gathering.status, "align", strict, stacklevel=4)
+    give_back()
+    return gathering

@@ -11,10 +11,11 @@ import numpy.typing as npt
 from rankfold.align.advice import advice
 from rankfold.align.job import Job
 from rankfold.align.matching import Matches
-from rankfold.align.progress import Progress
+from rankfold.align.progress import Progress, Rows
 from rankfold.align.verdicts import codes
 from rankfold.families import Floats
 from rankfold.result import Alignment
+from rankfold.scale import chunks, store_of
 from rankfold.stack import Frame, Stack
 from rankfold.status import Status, Trace
 from rankfold.version import __version__
@@ -33,28 +34,15 @@ def assemble(job: Job, progress: Progress, start: Floats) -> Alignment:
     assert solution is not None
     assert judgement is not None
     interrupted = solution.status is Status.STOPPED
-    # Pixels that no picture shows stay unknown.
-    seen = rows.valid.any(axis=0)
-    units = (rows.norms * stack.units)[:, None].astype(request.dtype)
-    aligned = rows.data * units
-    low_rank = solution.low_rank * units
-    # A + E is D only to the tolerance: what is not in A belongs to the error.
-    sparse = aligned - low_rank
-    # In place, because these arrays are the largest there are.
-    aligned[~rows.valid] = np.nan
-    sparse[~rows.valid] = 0
-    low_rank[:, ~seen] = np.nan
+    aligned, low_rank, sparse = in_units(rows, solution.low_rank, job)
     rescued = np.zeros(len(stack), bool) if progress.rescued is None else progress.rescued
-
-    def pictures(values: Array) -> Array:
-        return as_pictures(values, stack, request.frame)
 
     return Alignment(
         transforms=stack.to_original(progress.transforms(job)),
         start=stack.to_original(start),
-        aligned=pictures(aligned),
-        low_rank=pictures(low_rank),
-        sparse=pictures(sparse),
+        aligned=as_pictures(aligned, stack, request.frame),
+        low_rank=as_pictures(low_rank, stack, request.frame),
+        sparse=as_pictures(sparse, stack, request.frame),
         valid=rows.valid.reshape(len(stack), -1, *request.frame.shape)[:, 0],
         verdicts=codes(judgement.verdicts),
         lost=judgement.lost,
@@ -78,6 +66,32 @@ def assemble(job: Job, progress: Progress, start: Floats) -> Alignment:
         options=request.options,
         settings=request.settings.values(),
     )
+
+
+def in_units(rows: Rows, clean: Array, job: Job) -> tuple[Array, Array, Array]:
+    """Aligned, low-rank and sparse rows (n, m) in the caller's units, from A (n, m)."""
+    store = store_of(job.executor)
+    dtype = job.request.dtype
+    aligned = store.zeros(clean.shape, dtype)
+    low_rank = store.zeros(clean.shape, dtype)
+    sparse = store.zeros(clean.shape, dtype)
+    units = (rows.norms * job.request.stack.units)[:, None].astype(dtype)
+    # Pixels that no picture shows stay unknown.
+    seen = np.zeros(clean.shape[1], dtype=bool)
+    for some in chunks(rows.valid):
+        seen |= rows.valid[some].any(axis=0)
+        store.done(rows.valid[some])
+    for some in chunks(aligned):
+        valid = rows.valid[some]
+        given = rows.data[some] * units[some]
+        belongs = clean[some] * units[some]
+        aligned[some] = np.where(valid, given, np.nan)
+        low_rank[some] = np.where(seen, belongs, np.nan)
+        # A + E is D only to the tolerance: what is not in A belongs to the error.
+        sparse[some] = np.where(valid, given - belongs, 0)
+        parts = (rows.data, rows.valid, clean, aligned, low_rank, sparse)
+        store.done(*(part[some] for part in parts))
+    return aligned, low_rank, sparse
 
 
 def outcome(progress: Progress) -> Status:

@@ -135,6 +135,18 @@ def leading_rows(rows: Array, rank: int) -> Array:
     return np.asarray(Vt * signs[:, None], dtype=rows.dtype)
 
 
+def unit_rows(pictures: Array, aligned: Array) -> tuple[Array, Bools]:
+    """Rows (n, c h w) over the norms of the aligned pictures, zero where unknown, and validity."""
+    n = len(pictures)
+
+    def rows(stack: Array) -> Array:
+        return (np.moveaxis(stack, -1, 1) if stack.ndim == 4 else stack).reshape(n, -1)
+
+    seen = rows(aligned)
+    norms = np.sqrt(np.nansum(seen**2, axis=1, keepdims=True))
+    return np.nan_to_num(rows(pictures) / norms), np.isfinite(seen)
+
+
 def annealed_fit(rows: Array, basis: Array, valid: Bools, scale: float) -> tuple[Array, Array]:
     """Coefficients (n, r) and fit (n, m) of rows that may be far from the basis.
 

@@ -96,11 +96,16 @@ class Others:
         directions = (weights.T @ rows.values[members]).astype(np.float32)
         coordinates = vectors[:, kept] * np.sqrt(squares[kept])  # k x d
         whole = coordinates.T @ coordinates
-        projections = []
+        projections = [] if folds else [_leading(whole, rank)]
         for fold in range(min(folds, len(rows))):
             own = coordinates[fold_of(members, len(rows), folds) == fold]
             projections.append(_leading(whole - own.T @ own, rank))
         return cls(directions, np.stack(projections))
+
+    @classmethod
+    def whole(cls, rows: FeatureRows, group: Bools, rank: int) -> Others:
+        """Make one basis of the whole group, for pictures that are not in the batch."""
+        return cls.of(rows, group, rank, folds=0)
 
     def predict(self, rows: Array, indices: Ints, n: int) -> Array:
         """Rebuild rows (k, m) of the pictures ``indices`` (k,) of n from the others."""
@@ -175,7 +180,7 @@ def confirm(rows: FeatureRows, numbers: VerdictSettings, executor: Executor) -> 
         if done >= numbers.only_growing:
             # A group that goes back and forth ends with all who were in it.
             agreeing |= group
-        limit = int(np.clip(agreeing.sum() // numbers.pictures_a_dimension, 1, numbers.max_rank))
+        limit = rank_of(agreeing, numbers)
         stable = bool((agreeing == group).all()) and rank >= limit
         if stable or not agreeing.any():
             break
@@ -185,6 +190,45 @@ def confirm(rows: FeatureRows, numbers: VerdictSettings, executor: Executor) -> 
     tiles = tiles_of(rows, mean.predict(rows.values, everyone, n), numbers, executor)
     rough = confirmed(tiles, numbers.rough_near, numbers)
     return Confirmation(rows, share, rough, group, others, mean)
+
+
+def rank_of(group: Bools, numbers: VerdictSettings) -> int:
+    """Return how many dimensions the basis of a group (n,) has at most."""
+    return int(np.clip(group.sum() // numbers.pictures_a_dimension, 1, numbers.max_rank))
+
+
+@dataclass(frozen=True)
+class Newcomers:
+    """Whether pictures that are not in the batch lie where the batch does.
+
+    Parameters
+    ----------
+    group, mean : Others
+        One basis of the whole group, and one dimension of all pictures.
+    """
+
+    group: Others
+    mean: Others
+
+    @classmethod
+    def after(cls, found: Confirmation, numbers: VerdictSettings) -> Newcomers:
+        """Ask the pictures that confirmed each other."""
+        rows = found.rows
+        everyone = np.ones(len(rows), dtype=bool)
+        group = found.group if found.group.any() else everyone
+        return cls(
+            Others.whole(rows, group, rank_of(group, numbers)), Others.whole(rows, everyone, 1)
+        )
+
+    def shares(self, rows: FeatureRows, numbers: VerdictSettings) -> tuple[Floats, Floats]:
+        """Return the confirmed share and the rough one, each (k,), of new pictures (k, m)."""
+        indices = np.zeros(len(rows), dtype=np.int_)
+        found = []
+        for others, near in ((self.group, numbers.near), (self.mean, numbers.rough_near)):
+            predicted = others.predict(rows.values, indices, 1)
+            tiles = tiles_of(rows, predicted, numbers, None)
+            found.append(confirmed(tiles, near, numbers))
+        return found[0], found[1]
 
 
 def linked_group(rows: FeatureRows, numbers: VerdictSettings) -> Bools:

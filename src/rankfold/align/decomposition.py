@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from rankfold.admm import Problem, Settings, Solution, default_sparsity, solve, weights_of
+from rankfold.align.batches import FromSource
 from rankfold.align.methods import Method, get_method, refuse_ignored
 from rankfold.align.occluders import Decomposed, take_out
+from rankfold.align.plan import needs_of
+from rankfold.align.reduction import batch_reduction
 from rankfold.align.request import (
     check_dtype,
     check_neighbours,
@@ -19,13 +23,21 @@ from rankfold.align.request import (
     schedule_for,
     shared_for,
 )
+from rankfold.align.samples import Samples, checked
 from rankfold.align.settings import AlignSettings
 from rankfold.errors import InputError
+from rankfold.io import Source, open_pictures
 from rankfold.manifold import Projector, WholeRows
 from rankfold.occluders import Occluder
 from rankfold.result import Decomposition
-from rankfold.scale import Executor, executor_for
-from rankfold.stack import power_of_two
+from rankfold.scale import (
+    MEMORY,
+    Executor,
+    check_executor,
+    executor_for,
+    store_for,
+    store_of,
+)
 from rankfold.status import Observer, Trace, announce
 from rankfold.version import __version__
 
@@ -33,7 +45,7 @@ Array = npt.NDArray[Any]
 
 
 def decompose(
-    X: npt.ArrayLike,
+    X: npt.ArrayLike | str | Path | FromSource,
     method: str | Method = "rpca",
     *,
     sparsity_weight: float = 1.0,
@@ -46,6 +58,8 @@ def decompose(
     max_iter: int = 5000,
     n_jobs: int | None = None,
     executor: Executor | None = None,
+    memory_limit: int | str | None = None,
+    scratch: str | Path | None = None,
     observe: Observer | None = None,
     strict: bool = False,
     dtype: npt.DTypeLike = np.float64,
@@ -55,8 +69,10 @@ def decompose(
 
     Parameters
     ----------
-    X : (n, m) or (n, h, w[, c]) array
-        One sample a row; NaN marks a missing value, which the low-rank part fills in.
+    X : (n, m) or (n, h, w[, c]) array, or a path
+        One sample a row; NaN marks a missing value, which the low-rank part fills in. Of a path,
+        which is anything that ``rankfold.io.open_pictures`` reads, one picture is read at a time,
+        coarser where all together would be very large, as by ``rankfold decompose``.
     method : {"rpca", "meadmm"} or Method
     sparsity_weight : float
         λ_c of λ = λ_c/√max(n, m).
@@ -76,7 +92,7 @@ def decompose(
         others, stop when ‖X - A - E‖_F ≤ tol ‖X‖_F: 1e-7 if left out.
     max_iter : int
         Iterations at most.
-    n_jobs, executor, observe, strict
+    n_jobs, executor, memory_limit, scratch, observe, strict
         As in :func:`align`.
     dtype : float64 or float32
         The precision.
@@ -122,39 +138,51 @@ def decompose(
         clone=clone,
         # Another solver may mean something else by its tolerance.
         certified=growth.certified and chosen.solve is solve,
+        keeps=False,
     )
-    rows = Samples.of(X, dtype)
-    problem = Problem(
-        rows.data,
-        default_sparsity(rows.data.shape, sparsity_weight),
-        weights_of(rows.valid),
-        shape=rows.row_shape,
-    )
-    with executor_for(executor, n_jobs) as run:
+    check_dtype(dtype)
+    given = batch_of(X, dtype) if isinstance(X, str | Path | FromSource) else checked(X)
+    n, *shape = (len(given.names), *given.shape) if isinstance(given, FromSource) else given.shape
+    check_executor(executor, memory_limit, scratch)
+    needs = needs_of(n, int(np.prod(shape)), 0, None, 1, np.dtype(dtype) == np.float32)
+    store = store_for(needs, memory_limit, scratch) if executor is None else MEMORY
+    with executor_for(executor, n_jobs, store) as run:
+        if isinstance(given, FromSource):
+            rows = Samples.read(given, store_of(run))
+        else:
+            rows = Samples.of(given, dtype, store_of(run))
+        problem = Problem(
+            rows.data,
+            default_sparsity(rows.data.shape, sparsity_weight),
+            weights_of(rows.valid),
+            shape=rows.row_shape,
+            origin=rows.origin,
+        )
         solution = chosen.solve(problem, inner, run, observe)
         records = solution.records
         occluders: tuple[Occluder, ...] = ()
         if share > 0 and rows.are_pictures and not solution.status.over:
 
             def once_more(data: Array, seen: npt.NDArray[np.bool_]) -> Solution:
-                changed = replace(problem, data=data, weights=weights_of(seen))
+                # What was taken out is known here alone.
+                changed = replace(problem, data=data, weights=weights_of(seen), origin=None)
                 return chosen.solve(changed, inner, run, observe)
 
             decomposed = Decomposed(
                 rows.data, solution.low_rank, rows.valid, problem.row_units, rows.row_shape
             )
-            found = take_out(decomposed, share, settings, once_more)
+            found = take_out(decomposed, share, settings, once_more, store_of(run))
             if found is not None:
                 solution = found.solution
                 occluders = found.occluders
                 records += found.records + solution.records
+        low_rank, sparse = rows.pictures(solution.low_rank, store_of(run))
     announce(solution.status, "decompose", strict)
-    low_rank, sparse = rows.pictures(solution)
     return Decomposition(
         low_rank=low_rank,
         sparse=sparse,
-        singular_values=rows.unit * solution.singular_values,
-        objective=rows.unit * solution.objective,
+        singular_values=rows.largest_unit * solution.singular_values,
+        objective=rows.largest_unit * solution.objective,
         gap=solution.proved_gap,
         occluders=occluders,
         sparsity=problem.sparsity,
@@ -165,87 +193,22 @@ def decompose(
     )
 
 
-@dataclass(frozen=True)
-class Samples:
-    """The caller's array as rows, and the way back."""
-
-    data: Array  # (n, m), in units of ``unit``, zero where missing
-    valid: npt.NDArray[np.bool_]  # (n, m)
-    unit: float  # a power of two
-    shape: tuple[int, ...]  # of the caller's array
-
-    @classmethod
-    def of(cls, X: npt.ArrayLike, dtype: npt.DTypeLike) -> Samples:
-        """Check the array and bring it into rows; colour becomes (channels, height, width)."""
-        given = _checked(X)
-        data = given.reshape(len(given), -1).astype(check_dtype(dtype))
-        if np.isinf(data).any():
-            raise InputError("the data contain infinity; write NaN where a value is missing")
-        valid = ~np.isnan(data)
-        if not valid.any():
-            raise InputError("the data are NaN everywhere, so there is nothing to decompose")
-        if not valid.all():
-            data[~valid] = 0
-        # A power of two changes no digit, and keeps squares of tiny or huge values in range.
-        unit = power_of_two(data)
-        data /= np.asarray(unit, data.dtype)
-        # Inside, a row is (channels, height, width), so that a channel is one picture.
-        if given.ndim == 4:
-            data = _channels_first(data, given.shape)
-            valid = _channels_first(valid, given.shape)
-        return cls(data, valid, unit, given.shape)
-
-    @property
-    def are_pictures(self) -> bool:
-        """Whether the rows are pictures, with pixels side by side."""
-        return len(self.shape) > 2
-
-    @property
-    def row_shape(self) -> tuple[int, int, int]:
-        """(channels, height, width) of a row."""
-        if len(self.shape) == 2:
-            return 1, 1, self.shape[1]
-        channels = self.shape[3] if len(self.shape) == 4 else 1
-        return channels, self.shape[1], self.shape[2]
-
-    def pictures(self, solution: Solution) -> tuple[Array, Array]:
-        """Low-rank and sparse part in the caller's shape and units."""
-        # Copies: the solution's arrays are part of all that the solver had.
-        low_rank = self.unit * solution.low_rank
-        # A + E is X only to the tolerance: what is not in A belongs to the error.
-        sparse = self.unit * (self.data - solution.low_rank)
-        if not self.valid.all():
-            # A row or a column that nobody saw stays unknown.
-            known = self.valid.any(axis=0) & self.valid.any(axis=1, keepdims=True)
-            low_rank = np.where(known, low_rank, np.nan)
-            sparse = np.where(self.valid, sparse, 0)
-        return self._like_given(low_rank), self._like_given(sparse)
-
-    def _like_given(self, rows: Array) -> Array:
-        """Rows (n, m) in the shape of the caller's array."""
-        if len(self.shape) < 4:
-            return rows.reshape(self.shape)
-        n, height, width, channels = self.shape
-        return np.moveaxis(rows.reshape(n, channels, height, width), 1, -1)
+def batch_of(path: str | Path | FromSource, dtype: npt.DTypeLike) -> FromSource:
+    """Look at pictures that are decomposed as they lie, and refuse those of several sizes."""
+    if isinstance(path, FromSource):
+        return path
+    source = open_pictures(path)
+    check_one_size(source)
+    return FromSource(source, batch_reduction(len(source), source.shapes[0]), dtype)
 
 
-def _checked(X: npt.ArrayLike) -> Array:
-    """The caller's array; masked values become NaN."""
-    if np.ma.isMaskedArray(X):
-        given = np.ma.filled(np.ma.asarray(X).astype(float), np.nan)
-    else:
-        given = np.asarray(X)
-    if not 2 <= given.ndim <= 4 or 0 in given.shape:
+def check_one_size(source: Source) -> None:
+    """Refuse pictures that cannot be decomposed as they lie: of several sizes, or one only."""
+    sizes = {shape[:2] for shape in source.shapes}
+    if len(sizes) > 1:
         raise InputError(
-            f"the data have shape {given.shape}; give (n, m) or (n, height, width[, channels])"
+            f"the pictures of {source.path} have {len(sizes)} different sizes; "
+            "use align, not decompose"
         )
-    numeric = np.issubdtype(given.dtype, np.number) or given.dtype == bool
-    if np.iscomplexobj(given) or not numeric:
-        raise InputError(f"the data have type {given.dtype}; pass integers or floats")
-    return given
-
-
-def _channels_first(rows: Array, shape: tuple[int, ...]) -> Array:
-    """Rows (n, h w c) as (n, c h w)."""
-    moved = np.moveaxis(rows.reshape(shape), -1, 1)
-    return np.ascontiguousarray(moved).reshape(rows.shape)
+    if len(source) < 2:
+        raise InputError(f"{source.path} has one picture only; a decomposition needs at least two")

@@ -7,9 +7,10 @@ from dataclasses import replace
 from rankfold.admm import Problem, Settings, Solution, default_sparsity, solve, weights_of
 from rankfold.align.agreement import confirmation
 from rankfold.align.job import Job
+from rankfold.align.origins import warped_rows
 from rankfold.align.progress import Progress, Rows
 from rankfold.align.verdicts import judge
-from rankfold.scale import give_back
+from rankfold.scale import Dask, give_back
 from rankfold.warp.linearisation import warp_normalised
 
 
@@ -20,7 +21,9 @@ def decomposition_stage(job: Job, progress: Progress) -> Progress:
         job.forget("search", "rehearsal", "contrast")
     data, norms, valid = warp_normalised(job.full, progress.transforms(job), job.executor)
     rows = Rows(data, norms, valid, job.full.value_range / norms, job.full.row_shape)
-    problem = problem_of(job, rows)
+    # Workers on other machines read the pictures themselves.
+    origin = warped_rows(job, progress.transforms(job)) if isinstance(job.executor, Dask) else None
+    problem = replace(problem_of(job, rows), origin=origin)
     near = nearby_solution(job, progress)
     if job.is_large:
         job.forget("full", "pixels")
@@ -59,7 +62,7 @@ def last_settings(job: Job, going_on: bool) -> Settings:
     penalty = schedule.penalty
     if going_on and schedule.after_steps is not None:
         penalty = schedule.after_steps
-    settings = replace(request.inner, clone=request.last_clone, penalty=penalty)
+    settings = replace(request.inner, clone=request.last_clone, penalty=penalty, keeps=False)
     numbers = request.settings.decomposition
     # Another solver may mean something else by its tolerance.
     if schedule.certified and request.method.solve is solve:

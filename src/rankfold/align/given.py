@@ -11,24 +11,33 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from rankfold.align.batches import FromSource
 from rankfold.align.reduction import lossless_reduction, reduction_for_frame
 from rankfold.errors import InputError
 from rankfold.families import Floats, get_family
+from rankfold.io import Source, open_pictures
 from rankfold.stack import Frame, Points, Stack
 
-Images = Stack | npt.NDArray[Any] | Sequence[npt.ArrayLike] | str | Path
+Given = Stack | npt.NDArray[Any] | Sequence[npt.ArrayLike]
+Images = Given | str | Path | Source | FromSource
 Init = str | npt.ArrayLike | Points
 Masks = Sequence[npt.ArrayLike] | npt.NDArray[Any] | None
+
+
+def opened(images: Images) -> Given | Source | FromSource:
+    """Look at the pictures of a path without reading them; what is in memory stays as it is."""
+    return open_pictures(str(images)) if isinstance(images, str | os.PathLike) else images
 
 
 def as_stack(
     images: Images, masks: Masks, dtype: npt.DTypeLike, reduction: int | None = None
 ) -> Stack:
     """Pictures in one form, read where a path is given, and coarser by a ``reduction``."""
-    if isinstance(images, str | os.PathLike):
-        from rankfold.io import open_pictures
-
-        source = open_pictures(str(images))
+    images = opened(images)
+    if isinstance(images, FromSource):
+        return images.together(range(len(images.names)))
+    if isinstance(images, Source):
+        source = images
         factor = 1 if reduction is None else reduction
         if masks is None:
             return source.stack(factor, dtype)
@@ -45,11 +54,9 @@ def default_reduction_of(
     images: Images, frame: Frame | None, init: Init, family: str
 ) -> int | None:
     """How much coarser a path is read: as the command would; None for pictures in memory."""
-    if not isinstance(images, str | os.PathLike):
+    source = opened(images)
+    if not isinstance(source, Source):
         return None
-    from rankfold.io import open_pictures
-
-    source = open_pictures(str(images))
     if isinstance(init, str):
         return reduction_for_frame(source.shapes, source.channels, frame)
     if frame is None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from rankfold.admm import Settings, Steps, default_sparsity
 from rankfold.align.features import contrast_sampler
+from rankfold.align.journal import Forgetful, Journal
 from rankfold.align.loop import InnerLoop, OuterLoop
 from rankfold.align.reduction import lossless_reduction
 from rankfold.align.request import Request
@@ -34,6 +35,8 @@ class Job:
     observe: Observer | None = None
     # The pictures as they were given, where those of the request were made coarser since.
     given: Stack | None = None
+    # What remembers expensive calls, so that an interrupted run can go on.
+    journal: Journal = field(default_factory=Forgetful)
 
     @property
     def views(self) -> tuple[View, ...]:

@@ -59,15 +59,51 @@ class OuterLoop:
 
 
 @dataclass(frozen=True)
+class LoopState:
+    """What the outer loop knows between two iterations: all that it needs to go on."""
+
+    motion: Motion
+    # Of the last linearised problem; None before the first one.
+    solution: Solution | None = None
+    inner: tuple[InnerRecord, ...] = ()
+    outer: tuple[OuterRecord, ...] = ()
+    # Which of the inner loop's levels of digits is used.
+    level: int = 0
+    # The outer iteration since which it is: objectives of different tolerances cannot be compared.
+    since: int = 0
+    # How the loop has ended; None: it goes on.
+    status: Status | None = None
+    # The rule by which it has.
+    stop_rule: str = "max_outer"
+
+    def with_more_digits(self, levels: int, iteration: int) -> LoopState | None:
+        """The state at the next one of so many levels, from an iteration on; None without one."""
+        if self.level + 1 >= levels:
+            return None
+        return replace(self, level=self.level + 1, since=iteration)
+
+
+Keep = Callable[[LoopState], None]
+"""Is given the state after every complete outer iteration, before the observer sees its record."""
+
+
+@dataclass(frozen=True)
 class OuterResult:
     """Where the outer loop ended."""
 
     motion: Motion
-    solution: Solution  # of the last linearised problem
+    # Of the last linearised problem. None where a journal remembers the loop without it.
+    solution: Solution | None
     inner: tuple[InnerRecord, ...]
     outer: tuple[OuterRecord, ...]
     status: Status
     stop_rule: str
+
+    @classmethod
+    def of(cls, state: LoopState) -> OuterResult:
+        """From the last state: a loop that has not ended by itself has reached its limit."""
+        status = state.status or Status.MAX_ITER
+        return cls(state.motion, state.solution, state.inner, state.outer, status, state.stop_rule)
 
 
 def iterate(
@@ -77,82 +113,78 @@ def iterate(
     outer: OuterLoop,
     executor: Executor,
     observe: Observer | None = None,
+    state: LoopState | None = None,
+    keep: Keep | None = None,
 ) -> OuterResult:
-    """Repeat linearise, solve, step, gauge until a stop rule is met."""
+    """Repeat linearise, solve, step, gauge until a stop rule is met.
+
+    A ``state`` that ``keep`` was given earlier lets the loop go on from there, to the same bits;
+    ``motion`` is where it began all the same.
+    """
     start = motion.transforms if outer.start is None else outer.start
     if inner.steps.single:
         sampler = replace(sampler, dtype=np.float32)
-    digits = _Digits(inner)
-    solution: Solution | None = None
-    inner_records: list[InnerRecord] = []
-    records: list[OuterRecord] = []
-    status = Status.MAX_ITER
-    rule = "max_outer"
-    for k in range(outer.max_outer):
-        if k == outer.max_outer - 1:
-            # What comes after this loop begins where it ends, so it ends with all digits.
-            digits.use_all(k)
-        # Lines 3 and 4 of Algorithm 1: warp, normalise, differentiate.
-        local = outer.linearise(sampler, motion, executor)
-        problem = linearised_problem(sampler, local, inner.sparsity)
-        # Line 5: the inner loop, Algorithm 2.
-        near = solution if inner.steps.warm else None
-        solution = inner.solve(problem, digits.settings, executor, observe, outer.first + k, near)
-        inner_records += solution.records
-        if solution.status in (Status.NON_FINITE, Status.STOPPED):
-            status = solution.status
-            rule = "observer" if status is Status.STOPPED else "not finite"
+    state = state or LoopState(motion)
+    while state.status is None and len(state.outer) < outer.max_outer:
+        state = _step(sampler, start, inner, outer, executor, observe, state)
+        if state.status in (Status.NON_FINITE, Status.STOPPED):
+            # Nothing was stepped: the iteration is not complete.
             break
-        # Line 6: τ <- τ + Δτ with Δτ_i = R_i^{-1} δ_i, guarded; then the gauge.
-        change = (local.to_parameters @ solution.delta[:, :, None])[:, :, 0]
-        step = guarded_step(
-            sampler, motion, change, local, solution.low_rank, outer.numbers, executor
-        )
-        moved = apply_gauge(motion.with_parameters(step.parameters), start, outer.gauge)
-        records.append(_record(outer, k, solution, step, motion, moved, sampler))
-        motion = moved
-        if observe is not None and observe(records[-1]):
-            status = Status.STOPPED
-            rule = "observer"
-            break
-        met = stop_rule(records[digits.since :], step.improved, outer, inner.steps.patience)
-        slow = _falls_slowly(records, inner.steps.falls)
-        if (met or slow) and digits.use_more(len(records)):
-            continue
-        if met:
-            status = Status.CONVERGED
-            rule = met
-            break
-    assert solution is not None
-    return OuterResult(motion, solution, tuple(inner_records), tuple(records), status, rule)
+        if keep is not None:
+            keep(state)
+        if observe is not None and observe(state.outer[-1]):
+            state = replace(state, status=Status.STOPPED, stop_rule="observer")
+    return OuterResult.of(state)
 
 
-class _Digits:
-    """The settings of the inner solver at the moment: few digits first, all of them at the end."""
+def _step(
+    sampler: Sampler,
+    start: Floats,
+    inner: InnerLoop,
+    outer: OuterLoop,
+    executor: Executor,
+    observe: Observer | None,
+    state: LoopState,
+) -> LoopState:
+    """One outer iteration of Algorithm 1, and whether it was the last."""
+    motion = state.motion
+    levels = inner.levels()
+    k = len(state.outer)
+    if k == outer.max_outer - 1 and state.level < len(levels) - 1:
+        # What comes after this loop begins where it ends, so it ends with all digits.
+        state = replace(state, level=len(levels) - 1, since=k)
+    # Lines 3 and 4 of Algorithm 1: warp, normalise, differentiate.
+    local = outer.linearise(sampler, motion, executor)
+    problem = linearised_problem(sampler, local, inner.sparsity)
+    # Line 5: the inner loop, Algorithm 2.
+    near = state.solution if inner.steps.warm else None
+    settings = levels[state.level]
+    solution = inner.solve(problem, settings, executor, observe, outer.first + k, near)
+    state = replace(state, solution=solution, inner=state.inner + solution.records)
+    if solution.status in (Status.NON_FINITE, Status.STOPPED):
+        rule = "observer" if solution.status is Status.STOPPED else "not finite"
+        return replace(state, status=solution.status, stop_rule=rule)
+    # Line 6: τ <- τ + Δτ with Δτ_i = R_i^{-1} δ_i, guarded; then the gauge.
+    change = (local.to_parameters @ solution.delta[:, :, None])[:, :, 0]
+    step = guarded_step(sampler, motion, change, local, solution.low_rank, outer.numbers, executor)
+    moved = apply_gauge(motion.with_parameters(step.parameters), start, outer.gauge)
+    record = _record(outer, k, solution, step, motion, moved, sampler)
+    state = replace(state, motion=moved, outer=(*state.outer, record))
+    return _judged(state, step.improved, inner, outer, len(levels))
 
-    def __init__(self, inner: InnerLoop) -> None:
-        self._levels = inner.levels()
-        # The outer iteration since which the tolerance is the same: objectives of different
-        # tolerances cannot be compared.
-        self.since = 0
 
-    @property
-    def settings(self) -> Settings:
-        """For the next inner loop."""
-        return self._levels[0]
-
-    def use_more(self, iteration: int) -> bool:
-        """Take the next tolerance from this outer iteration on; False if there is none."""
-        if len(self._levels) == 1:
-            return False
-        self._levels = self._levels[1:]
-        self.since = iteration
-        return True
-
-    def use_all(self, iteration: int) -> None:
-        """Take the last tolerance from this outer iteration on."""
-        while self.use_more(iteration):
-            pass
+def _judged(
+    state: LoopState, improved: Bools, inner: InnerLoop, outer: OuterLoop, levels: int
+) -> LoopState:
+    """The state with the next digits where a stop rule is met, or ended where there are none."""
+    records = list(state.outer)
+    met = stop_rule(records[state.since :], improved, outer, inner.steps.patience)
+    if not (met or _falls_slowly(records, inner.steps.falls)):
+        return state
+    finer = state.with_more_digits(levels, len(records))
+    if finer is not None:
+        return finer
+    return replace(state, status=Status.CONVERGED, stop_rule=met) if met else state
 
 
 def linearised_problem(sampler: Sampler, local: Linearised, sparsity: float) -> Problem:

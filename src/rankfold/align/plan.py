@@ -3,19 +3,30 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 
 import numpy as np
 
+from rankfold.admm.layout import slab_length
 from rankfold.align.methods import get_method
+from rankfold.align.request import Request
 from rankfold.align.settings import AlignSettings
 from rankfold.align.stages import STAGES, usual_stages
 from rankfold.families import get_family
+from rankfold.scale import Needs
 from rankfold.stack import Frame
 
 # Interpreter, libraries and compiled kernels.
 BASE_BYTES = 250e6
+
+# With arrays on disk: slabs that are in memory at a time, arrays of each with copies of them, and
+# matrices of the size of the short axis.
+SLABS_AT_WORK = 4
+ARRAYS_OF_A_SLAB = 9
+SQUARES = 8
+# Room on disk for arrays that would take so many bytes in memory: none is given back meanwhile.
+ON_DISK = 1.5
 
 
 @dataclass(frozen=True)
@@ -28,7 +39,14 @@ class Plan:
     method: str
     family: str
     memory: float  # bytes, resident at the peak
+    least: float  # the same with large arrays on disk
+    disk: float  # bytes of these arrays
     seconds: float  # on one thread of this machine
+
+    @property
+    def needs(self) -> Needs:
+        """What it takes in memory, or in memory and on disk."""
+        return Needs(self.memory, self.least, self.disk)
 
 
 def plan(
@@ -52,12 +70,8 @@ def plan(
     # Places are searched on a frame that is no larger than this.
     side = numbers.resolution.side
     small = m * min(side / min(frame.shape), 1.0) ** 2
-    # Doubles a grey pixel, fitted to measured peaks: while aligning D, Q and copies in single
-    # precision, at the end D, X, A, E, Y, Φ and the results in every channel.
     single = chosen.projector is not None or values * channels > numbers.decomposition.single_above
-    aligning = (p + 12 + 3 * channels) * small / m if moves else 0
-    doubles = max(aligning, (9.5 if single else 17) * channels)
-    memory = BASE_BYTES + 1.05 * 8 * values * doubles
+    needs = needs_of(images, m, small, p if moves else None, channels, single)
     seconds = 0.0
     for stage in usual_stages(chosen, small < m) if moves else []:
         if stage.moves:
@@ -67,7 +81,57 @@ def plan(
             iteration = _iteration_seconds(images, pixels, p)
             seconds += stage.outer * (stage.inner * iteration + sampling)
     seconds += STAGES["decomposition"].cost * _iteration_seconds(images, m * channels, 0)
-    return Plan(images, frame, channels, method, family, memory, seconds)
+    return Plan(
+        images,
+        frame,
+        channels,
+        method,
+        family,
+        needs.memory,
+        needs.least,
+        needs.disk,
+        seconds,
+    )
+
+
+def needs_of_request(request: Request) -> Needs:
+    """Estimate the memory of an alignment that is about to run."""
+    stack = request.stack
+    height, width = request.frame.shape
+    pixels = height * width
+    searched = float(pixels)
+    if request.searches_small:
+        searched = pixels * (request.settings.resolution.side / min(height, width)) ** 2
+    values = len(stack) * pixels * stack.channels
+    large = values > request.settings.decomposition.single_above
+    single = request.schedule.single or (large and not request.schedule.exact)
+    p = request.family.size if request.method.moves else None
+    needs = needs_of(len(stack), pixels, searched, p, stack.channels, single)
+    # The pictures themselves are in memory, wherever other arrays are.
+    pictures = sum(array.nbytes for array in (*stack.sources, *stack.masks))
+    return replace(needs, least=needs.least + pictures)
+
+
+def needs_of(
+    images: int, pixels: float, searched: float, p: int | None, channels: int, single: bool
+) -> Needs:
+    """Estimate the memory of a run.
+
+    ``pixels`` are those of the frame, ``searched`` those of the frame on which places are searched
+    for ``p`` parameters, None where nothing moves; ``single`` is the precision at the end.
+    """
+    # Doubles a grey pixel, fitted to measured peaks: while aligning D, Q and copies in single
+    # precision, at the end D, X, A, E, Y, Φ and the results in every channel.
+    aligning = 0.0 if p is None else (p + 12 + 3 * channels) * searched / pixels
+    doubles = max(aligning, (9.5 if single else 17) * channels)
+    arrays = 1.05 * 8 * images * pixels * doubles
+    # With arrays on disk a few slabs are in memory at a time, and copies of them in double
+    # precision with which something is proved.
+    m = int(pixels * channels)
+    slab = min(images, m) * slab_length(images, m)
+    working = 8 * (SLABS_AT_WORK * ARRAYS_OF_A_SLAB * slab + SQUARES * min(images, m) ** 2)
+    least = BASE_BYTES + min(working, arrays)
+    return Needs(BASE_BYTES + arrays, least, ON_DISK * arrays)
 
 
 def _iteration_seconds(n: int, m: float, p: int) -> float:

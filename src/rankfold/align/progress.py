@@ -11,7 +11,7 @@ import numpy.typing as npt
 from rankfold.admm import Settings, Solution
 from rankfold.align.confirmation import Confirmation
 from rankfold.align.job import Job
-from rankfold.align.loop import OuterLoop, iterate
+from rankfold.align.loop import Keep, LoopState, OuterLoop, OuterResult, iterate
 from rankfold.align.matching import Matches
 from rankfold.align.verdicts import Judgement
 from rankfold.families import Floats
@@ -88,14 +88,18 @@ def advance(
     job: Job, progress: Progress, sampler: Sampler, settings: Settings, outer: OuterLoop
 ) -> Progress:
     """Run the outer loop from where things are, and append what happened."""
-    result = iterate(
-        sampler,
-        progress.motion,
-        job.inner_loop(sampler, settings),
-        replace(outer, first=len(progress.outer)),
-        job.executor,
-        job.observe,
-    )
+    inner = job.inner_loop(sampler, settings)
+    numbered = replace(outer, first=len(progress.outer))
+
+    def run(state: LoopState | None, keep: Keep | None) -> OuterResult:
+        """The loop, from where it was interrupted if it was."""
+        return iterate(
+            sampler, progress.motion, inner, numbered, job.executor, job.observe, state, keep
+        )
+
+    # The next step, or the last decomposition, may go on from the solution of the last step.
+    with_solution = inner.steps.warm or job.request.schedule.after_steps is not None
+    result = job.journal.loop(progress.motion, run, with_solution)
     return replace(
         progress,
         motion=result.motion,

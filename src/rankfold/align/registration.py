@@ -24,11 +24,13 @@ def register(
     parameters: Floats,
     others: Basis,
     numbers: RegistrationSettings,
+    offset: float = 1.0,
 ) -> Floats:
     """Parameters (p,) of picture ``index``, from coarse to fine residuals.
 
     The basis is held. Pixels that it does not explain get little weight, fewer and fewer of them
-    from one scale to the next.
+    from one scale to the next. ``offset`` is taken off what is sampled: the one of features, zero
+    for pixels.
     """
     basis = others.rows
     corners = sampler.frame.corners
@@ -47,7 +49,7 @@ def register(
             sampler.differentiate(index, matrices[0], derivatives[0], values, design[:p], valid)
             if 2 * valid.sum() < valid.size:
                 return np.asarray(here.parameters[0])
-            row = np.where(valid, values - 1, values.dtype.type(0))[None]
+            row = np.where(valid, values - offset, 0).astype(values.dtype, copy=False)[None]
             residual = others.residual(row, valid[None], rounds=numbers.fit_rounds, scale=scale)[0]
             weight = trust_in(residual, valid, scale)
             np.multiply(design, weight, out=weighted)

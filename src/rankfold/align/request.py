@@ -119,22 +119,21 @@ def resolve(
     settings: AlignSettings | None,
 ) -> Request:
     """Check the arguments of :func:`rankfold.align` and decide what "auto" means."""
-    chosen = get_method(method)
-    refuse_ignored(
-        chosen,
-        projector=projector,
-        n_neighbors=n_neighbors,
-        rank_surrogate=rank_surrogate,
-        schedule=schedule,
-    )
-    settings = settings or AlignSettings()
     kind = get_family(family)
     joint = uses_all_channels(channels)
     check_outer(max_outer, outer_tol)
-    route = route_for(chosen, start, coarse, frame_of)
-    wanted = None if route == "given" else route
-    check_stages(chosen, rescue=rescue, frame_of=named(frame_of), start=wanted)
-    growth = schedule_for(chosen, projector, rank_surrogate, schedule)
+    chosen, route, growth = without_pictures(
+        method,
+        projector=projector,
+        n_neighbors=n_neighbors,
+        rank_surrogate=rank_surrogate,
+        rescue=rescue,
+        start=start,
+        coarse=coarse,
+        frame_of=frame_of,
+        schedule=schedule,
+    )
+    settings = settings or AlignSettings()
     # Pictures come after what can be checked without them: reading them may take long.
     given_frame = None if frame is None else as_frame(frame)
     coarser = default_reduction_of(images, given_frame, init, family)
@@ -178,6 +177,33 @@ def resolve(
         dtype=dtype,
         settings=settings,
     )
+
+
+def without_pictures(
+    method: str | Method,
+    *,
+    projector: str | Projector | WholeRows | None,
+    n_neighbors: int | None,
+    rank_surrogate: str,
+    rescue: str | bool,
+    start: str | None,
+    coarse: str | bool | None,
+    frame_of: int | str | None,
+    schedule: str,
+) -> tuple[Method, str, Schedule]:
+    """Decide on method, route and schedule; refuse what they would ignore."""
+    chosen = get_method(method)
+    refuse_ignored(
+        chosen,
+        projector=projector,
+        n_neighbors=n_neighbors,
+        rank_surrogate=rank_surrogate,
+        schedule=schedule,
+    )
+    route = route_for(chosen, start, coarse, frame_of)
+    wanted = None if route == "given" else route
+    check_stages(chosen, rescue=rescue, frame_of=named(frame_of), start=wanted)
+    return chosen, route, schedule_for(chosen, projector, rank_surrogate, schedule)
 
 
 def is_auto(value: object) -> bool:

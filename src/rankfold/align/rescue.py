@@ -13,6 +13,7 @@ from rankfold.align.basis import Basis
 from rankfold.align.confirmation import Confirmation
 from rankfold.align.job import Job
 from rankfold.align.model import Model
+from rankfold.align.packing import pack_places, unpack_places
 from rankfold.align.progress import Progress, advance
 from rankfold.align.registration import register
 from rankfold.align.routes import ROUTES
@@ -176,12 +177,17 @@ def rescue(
         others = model.others(i, job.contrast.dtype)
         return better_place(job, motion, i, others, cost[i], test, search)
 
-    parameters = motion.parameters.copy()
-    moved = np.zeros(len(parameters), dtype=bool)
-    for i, found in zip(indices, job.executor.run(one, indices), strict=True):
-        if found is not None:
-            parameters[i] = found
-            moved[i] = True
+    def run() -> tuple[Floats, Bools]:
+        """Parameters (n, p) after the search, and who (n,) moved."""
+        parameters = motion.parameters.copy()
+        moved = np.zeros(len(parameters), dtype=bool)
+        for i, found in zip(indices, job.executor.run(one, indices), strict=True):
+            if found is not None:
+                parameters[i] = found
+                moved[i] = True
+        return parameters, moved
+
+    parameters, moved = job.journal.call("rescue", run, pack_places, unpack_places)
     return motion.with_parameters(parameters), moved
 
 

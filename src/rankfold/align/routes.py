@@ -16,6 +16,7 @@ import numpy as np
 from rankfold.align.agreement import agreement, confirmation
 from rankfold.align.job import Job
 from rankfold.align.matching import Matches, available, match_views
+from rankfold.align.packing import pack_matches, unpack_matches
 from rankfold.align.pixels import feature_stage
 from rankfold.align.progress import Progress, advance, lifted
 from rankfold.align.settings import AlignSettings
@@ -82,14 +83,19 @@ def matched_keypoints(job: Job, progress: Progress) -> Progress:
     """
     request = job.request
     stack = request.stack
-    found = match_views(
-        job.views,
-        request.family,
-        request.settings.matching,
-        request.frame_of,
-        stack.names,
-        getattr(job.observe, "count", None),
-    )
+
+    def run() -> Matches:
+        """Match the pictures."""
+        return match_views(
+            job.views,
+            request.family,
+            request.settings.matching,
+            request.frame_of,
+            stack.names,
+            getattr(job.observe, "count", None),
+        )
+
+    found = job.journal.call("matching", run, pack_matches, unpack_matches)
     matrices = where_matched(job, found)
     followed = found.reached & in_view(job, matrices)
     start = np.where(followed[:, None, None], matrices, request.start)

@@ -11,9 +11,9 @@ import numpy.typing as npt
 from rankfold.align.settings import StepSettings
 from rankfold.errors import InputError
 from rankfold.families import Floats, inverse, map_points, mean
-from rankfold.scale import Executor, shared_out
+from rankfold.scale import Executor, shared_out, streamed
 from rankfold.warp.linearisation import Linearised, Motion
-from rankfold.warp.sampling import Sampler
+from rankfold.warp.sampling import Sampler, plain
 
 Array = npt.NDArray[Any]
 Gauge = str | int
@@ -48,8 +48,8 @@ def guarded_step(
     The residual is the picture's own: the L1 distance from its row of A, ``low_rank`` (n, m).
     """
     change = limit(motion, change, sampler.frame.corners, numbers.trust)
-    distance = np.abs(local.data - low_rank, where=local.valid, out=np.zeros_like(local.data))
-    before = distance.sum(axis=1)
+    rows = zip(streamed(local.data), streamed(low_rank), streamed(local.valid), strict=True)
+    before = np.array([distance(*row) for row in rows])
     n = len(change)
     if numbers.halvings is None:
         everything = np.ones(n, dtype=bool)
@@ -69,6 +69,11 @@ def guarded_step(
     return Step(motion.parameters + taken[:, None] * change, taken, after, improved)
 
 
+def distance(row: Array, clean: Array, valid: npt.NDArray[np.bool_]) -> Any:
+    """The L1 distance of a row (m,) of D from its row of A, over valid pixels."""
+    return np.abs(row - clean, where=valid, out=np.zeros_like(row)).sum()
+
+
 def residuals(
     sampler: Sampler, matrix: Floats, index: int, local: Linearised, low_rank: Array
 ) -> tuple[float, float]:
@@ -80,9 +85,10 @@ def residuals(
     """
     from rankfold.warp.kernels import try_out
 
-    planes, cells, there = sampler.source(index, matrix)
+    planes, cells, window = sampler.source(index, matrix)
     old = (local.data[index], local.valid[index], low_rank[index])
-    before, after = try_out(planes, cells, there @ matrix, *sampler.frame.shape, *old)
+    place = plain(matrix)
+    before, after = try_out(planes, cells, window, place, *sampler.frame.shape, *old)
     return float(before), float(after)
 
 

@@ -1,6 +1,14 @@
 """Commands: each a few lines over the public API."""
 
-from rankfold.cli import demo, folders, running, tables, warmup  # each adds its commands
+from rankfold.cli import (  # each adds its commands
+    cleaning,
+    demo,
+    folders,
+    many,
+    running,
+    tables,
+    warmup,
+)
 from rankfold.cli.app import app
 
-__all__ = ["app", "demo", "folders", "running", "tables", "warmup"]
+__all__ = ["app", "cleaning", "demo", "folders", "many", "running", "tables", "warmup"]

@@ -7,6 +7,7 @@ Results go to standard output, everything else to standard error. Exit codes:
 - 2: wrong usage
 - 3: finished, but some pictures failed, or all of them agree only roughly
 - 130: stopped by Ctrl-C
+- 143: ended by SIGTERM
 """
 
 from __future__ import annotations
@@ -29,15 +30,20 @@ from rankfold.errors import ConvergenceWarning, RankfoldError
 FAILED = 1
 NOT_ALL_PLACED = 3
 STOPPED = 130
+TERMINATED = 143
 
 # These commands come first in the list, in this order; the others as they were added.
-ORDER = ("demo", "align", "decompose", "apply", "report", "export")
+ORDER = ("demo", "align", "align-many", "decompose", "apply", "report", "export")
 
 NO_MEMORY = "there is not enough memory; use a smaller --frame, --reduce, --stride or --float32"
 
 # Progress bars draw on the second as well, so that a remark does not tear them.
 console = Console()
 errors = Console(stderr=True)
+
+
+class Terminated(BaseException):
+    """SIGTERM was sent to this process."""
 
 
 class Commands(TyperGroup):
@@ -62,8 +68,11 @@ class Commands(TyperGroup):
             say_error(NO_MEMORY)
             raise typer.Exit(FAILED) from error
         except KeyboardInterrupt as error:
-            errors.print("Stopped; nothing was written.")
+            say_interrupted("Stopped; nothing was written.")
             raise typer.Exit(STOPPED) from error
+        except Terminated as error:
+            say_interrupted("Ended by SIGTERM; nothing was written.")
+            raise typer.Exit(TERMINATED) from error
 
     def _flags(self, ctx: Any) -> dict[str, str]:
         """Name the flags of the command that was called; none if no command was."""
@@ -128,6 +137,11 @@ def say_compiling(voice: Voice) -> None:
     if not is_compiled():
         voice.remark(f"compiling once, about {ABOUT} s; `rankfold warmup` does it ahead of time")
         compile_beside()
+
+
+def say_interrupted(text: str) -> None:
+    """Print what is left of a command that was interrupted."""
+    errors.print(text, markup=False, highlight=False, soft_wrap=True)
 
 
 def say_error(text: str) -> None:

@@ -12,7 +12,7 @@ from rankfold.cli.options import Family, Method, Projector, Schedule, Shared, St
 from rankfold.cli.parsing import one_of, settings_of
 
 # How config.toml, which has no word for None, says that a part of a method is not used.
-SWITCHED_OFF = {"features": "off", "projector": "none"}
+SWITCHED_OFF = {"features": "off", "projector": "none", "sample": "none"}
 
 
 def _check_gauge(value: str) -> str:
@@ -20,6 +20,15 @@ def _check_gauge(value: str) -> str:
     if not value.isdecimal() and value not in ("mean", "none"):
         raise typer.BadParameter(
             f"--gauge {value} is unknown; use mean, none, or the number of a picture"
+        )
+    return value
+
+
+def _check_sample(value: str) -> str:
+    """Refuse what is neither a word nor a number of pictures."""
+    if not value.isdecimal() and value not in ("auto", "none"):
+        raise typer.BadParameter(
+            f"--sample {value} is unknown; use auto, none, or a number of pictures"
         )
     return value
 
@@ -56,6 +65,14 @@ class Aligning:
         bool | None, typer.Option("--rescue/--no-rescue", help="Look for lost pictures.")
     ] = None
     shared: Shared = None
+    sample: Annotated[
+        str,
+        typer.Option(
+            help="Align so many pictures and place the others against them; auto: 200 of more "
+            "than 500; none: all together.",
+            callback=_check_sample,
+        ),
+    ] = "auto"
     sparsity_weight: Annotated[float, typer.Option(help="Below one where much is hidden: 0.6.")] = (
         1.0
     )
@@ -112,6 +129,7 @@ class Aligning:
             schedule=self.schedule,
             channels=self.channels,
             max_outer=self.max_outer,
+            sample=int(self.sample) if self.sample.isdecimal() else self.sample,
             set=self.set or None,
         )
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 from rankfold import runs
 from rankfold.align.plan import Plan
 from rankfold.cli.app import Voice, table_of
+from rankfold.cli.options import Computing
 from rankfold.cli.parsing import shown_size
 from rankfold.errors import InputError
 from rankfold.io import Source
 from rankfold.runs import Choice
+from rankfold.scale.limits import limit_of
 
 SHOWN_IN_SECONDS = 120  # longer times are shown in minutes
 
@@ -33,9 +35,11 @@ def say_sizes(voice: Voice, source: Source, choice: Choice) -> None:
     voice.remark(text)
 
 
-def say_plan(voice: Voice, plan: Plan, choice: Choice) -> None:
-    """Print what a run would take, beside what this machine has."""
-    memory = runs.machine_memory()
+def say_plan(voice: Voice, plan: Plan, choice: Choice, computing: Computing) -> None:
+    """Print what a run would take, in memory and on disk, beside what there is."""
+    limit = limit_of(computing.max_memory)
+    on_disk = limit is not None and plan.memory > limit
+    memory = plan.least if on_disk else plan.memory
     value = {
         "images": plan.images,
         "frame": list(plan.frame.shape),
@@ -43,29 +47,31 @@ def say_plan(voice: Voice, plan: Plan, choice: Choice) -> None:
         "channels": plan.channels,
         "method": plan.method,
         "family": plan.family,
-        "memory_bytes": round(plan.memory),
-        "machine_bytes": memory,
-        "fits": runs.fits(plan, memory),
+        "memory_bytes": round(memory),
+        "disk_bytes": round(plan.disk) if on_disk else 0,
+        "limit_bytes": None if limit is None else round(limit),
+        "machine_bytes": runs.machine_memory(),
+        "fits": computing.complaint(plan.needs) is None,
         "seconds": round(plan.seconds, 1),
     }
     # For people, in the order in which they ask.
     rows = [("frame", f"{shown_size(plan.frame.shape)} (height x width)")]
-    rows += [("memory", _gib(plan.memory))]
-    rows += [("of this machine", "unknown" if memory is None else _gib(memory))]
-    rows += [("time", _duration(plan.seconds))]
+    rows += [("memory", shown_gib(memory))]
+    if on_disk:
+        rows += [("on disk", f"{shown_gib(plan.disk)}, instead of {shown_gib(plan.memory)} in all")]
+    rows += [("may take", "unknown" if limit is None else shown_gib(limit))]
+    rows += [("time", shown_duration(plan.seconds))]
     voice.result(value, table_of(("", ""), rows))
 
 
-def check_memory(plan: Plan, force: bool, remedies: str) -> None:
-    """Refuse a run that needs more memory than this machine has, unless it is forced."""
-    # All that is built in, not what is free: other programs may give theirs back.
-    memory = runs.machine_memory()
-    if force or memory is None or runs.fits(plan, memory):
+def check_memory(plan: Plan, computing: Computing, remedies: str) -> None:
+    """Refuse a run that fits neither into memory nor on disk, unless it is forced."""
+    complaint = computing.complaint(plan.needs)
+    if complaint is None or computing.force:
         return
     raise InputError(
-        f"{plan.images} pictures in a frame of {shown_size(plan.frame.shape)} need about "
-        f"{_gib(plan.memory)} of memory, and this machine has {_gib(memory)}; "
-        f"use {remedies}, or --force to start all the same"
+        f"{plan.images} pictures in a frame of {shown_size(plan.frame.shape)} do not fit: "
+        f"{complaint}, use {remedies}, or --force to start all the same"
     )
 
 
@@ -74,12 +80,12 @@ def _count(source: Source) -> str:
     return f"{len(source)} {'colour' if source.channels > 1 else 'grey'} pictures"
 
 
-def _gib(count: float) -> str:
+def shown_gib(count: float) -> str:
     """Write a number of bytes as GiB."""
     return f"{count / 2**30:.2f} GiB"
 
 
-def _duration(seconds: float) -> str:
+def shown_duration(seconds: float) -> str:
     """Write a time that is a guess."""
     if seconds < SHOWN_IN_SECONDS:
         return f"about {seconds:.0f} s"

@@ -5,8 +5,10 @@ Those that always come together are groups (see :mod:`rankfold.cli.grouping`).
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -16,11 +18,24 @@ import typer
 from rankfold import FAMILIES, METHODS, PROJECTORS
 from rankfold.cli.app import Voice
 from rankfold.cli.parsing import complete, one_of
-from rankfold.errors import FormatError
+from rankfold.errors import FormatError, InputError
 from rankfold.io import FORMATS, Picture, Source, open_pictures
 from rankfold.runs import Output, Run
+from rankfold.scale import Needs
 
 LEFT_OUT_SHOWN = 8  # names of files that were left out, before the list ends in dots
+
+
+def _check_size(value: str | None) -> str | None:
+    """Refuse what is no number of bytes."""
+    from rankfold.scale.limits import bytes_of
+
+    if value is not None:
+        try:
+            bytes_of(value)
+        except InputError as error:
+            raise typer.BadParameter(f"{value!r} is not a size; write 500M or 2G") from error
+    return value
 
 
 def _schedules() -> list[str]:
@@ -130,6 +145,14 @@ Reduce = Annotated[
     int | None,
     typer.Option(min=1, help="Read pictures so many times coarser; chosen if not given."),
 ]
+Resume = Annotated[
+    bool,
+    typer.Option(
+        "--resume",
+        help="Go on with an interrupted run, and refuse to begin anew; the same command without "
+        "it does either.",
+    ),
+]
 
 
 @dataclass(frozen=True)
@@ -209,17 +232,84 @@ class Computing:
 
     jobs: Annotated[int, typer.Option("--jobs", "-j", help="Threads; -1 for all cores.")] = -1
     float32: Annotated[bool, typer.Option("--float32", help="Compute in single precision.")] = False
+    max_memory: Annotated[
+        str | None,
+        typer.Option(
+            help="As 2G; what needs more keeps its arrays on disk. 60 % of what is free if not "
+            "given.",
+            callback=_check_size,
+        ),
+    ] = None
+    scratch: Annotated[
+        Path | None, typer.Option(help="The folder for arrays on disk; the system's if not given.")
+    ] = None
     plan: Annotated[bool, typer.Option("--plan", help="Say frame, memory and time, and stop.")] = (
         False
     )
     force: Annotated[
-        bool, typer.Option("--force", help="Start even if the memory will not suffice.")
+        bool, typer.Option("--force", help="Start even if memory and disk will not suffice.")
     ] = False
+
+    def keywords(self, needs: Needs | None = None) -> dict[str, Any]:
+        """The same as arguments of :func:`rankfold.align` and :func:`rankfold.decompose`.
+
+        ``needs`` are those of the run, where they are known.
+        """
+        limit: int | str | None = self.max_memory
+        if self.force and needs is not None and self.complaint(needs) is not None:
+            # What is forced starts in memory, however little there is.
+            limit = sys.maxsize
+        return {
+            "n_jobs": self.jobs,
+            "dtype": self.dtype,
+            "memory_limit": limit,
+            "scratch": self.scratch,
+        }
+
+    def complaint(self, needs: Needs) -> str | None:
+        """Say why a run fits neither into memory nor on disk; None if it does."""
+        from rankfold.scale import store_for
+
+        try:
+            store_for(needs, self.max_memory, self.scratch)
+        except InputError as error:
+            return str(error)
+        return None
 
     @property
     def dtype(self) -> type[np.floating[Any]]:
         """Precision of the computation."""
         return np.float32 if self.float32 else np.float64
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """Other processes and machines that take part."""
+
+    scheduler: Annotated[
+        str | None,
+        typer.Option(help="The address of a Dask scheduler, as tcp://host:8786."),
+    ] = None
+    workers: Annotated[
+        int | None, typer.Option(min=1, help="Begin so many Dask workers on this machine.")
+    ] = None
+
+    @contextmanager
+    def joined(self, computing: Computing, needs: Needs) -> Iterator[dict[str, Any]]:
+        """Give the arguments of a run that say who computes it, and where arrays are kept."""
+        keywords = computing.keywords(needs)
+        if self.scheduler is None and self.workers is None:
+            yield keywords
+            return
+        from rankfold.scale import Dask, executor_for, store_for
+
+        # What stays here has the threads and the memory that were asked for.
+        store = store_for(needs, keywords["memory_limit"], keywords["scratch"])
+        with (
+            executor_for(None, computing.jobs, store) as here,
+            Dask(self.scheduler, workers=self.workers, here=here) as cluster,
+        ):
+            yield {"dtype": computing.dtype, "executor": cluster}
 
 
 def _write_report(run: Run) -> None:
@@ -232,11 +322,10 @@ def _write_report(run: Run) -> None:
 def _advising(source: Source) -> Source:
     """Let the error of a picture that cannot be read name the flag that leaves it out."""
 
-    def iterate() -> Iterator[Picture | FormatError]:
-        for item in source.iterate():
-            yield _with_remedy(item) if isinstance(item, FormatError) else item
+    def advised(item: Picture | FormatError) -> Picture | FormatError:
+        return _with_remedy(item) if isinstance(item, FormatError) else item
 
-    return replace(source, iterate=iterate)
+    return source.changed(advised)
 
 
 def _with_remedy(error: FormatError) -> FormatError:

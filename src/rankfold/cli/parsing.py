@@ -104,7 +104,8 @@ def repeat_command(ctx: typer.Context, **changed: str | None) -> str:
             continue
         # Arguments go before the options, wherever they were typed.
         if parameter.param_type_name == "argument":
-            arguments.append(str(value))
+            several = value if isinstance(value, (list, tuple)) else [value]
+            arguments += [str(one) for one in several]
         else:
             options += _as_typed(parameter, value)
     return shlex.join(["rankfold", str(ctx.info_name), *arguments, *options])

@@ -1,10 +1,11 @@
-"""The live line of a run (a line a stage without a terminal), and Ctrl-C that keeps the result."""
+"""The live line of a run (a line a stage without a terminal); what Ctrl-C and SIGTERM do to it."""
 
 from __future__ import annotations
 
 import signal
 import threading
 import time
+from pathlib import Path
 from types import FrameType
 from typing import Any
 
@@ -22,7 +23,7 @@ from rich.text import Text
 
 from rankfold.align import STAGES
 from rankfold.align.basis import robust_spread
-from rankfold.cli.app import errors
+from rankfold.cli.app import Terminated, errors
 from rankfold.status import InnerRecord, OuterRecord, Record
 
 # Seconds between updates of the line.
@@ -48,7 +49,8 @@ class Remaining(ProgressColumn):
 class Watcher:
     """Shows a run while it goes on; an observer of the solver.
 
-    The first Ctrl-C asks the run to end and to keep what there is, the second one ends it.
+    The first Ctrl-C asks the run to end and to keep what there is, the second one ends it. SIGTERM
+    ends it at once, by :class:`~rankfold.cli.app.Terminated`.
 
     Parameters
     ----------
@@ -79,19 +81,21 @@ class Watcher:
         self._objective = ""
         self._apart = 0
         self._drawn = 0.0
-        self._old_handler: Any = None
+        self._old_handlers: dict[int, Any] = {}
 
     def __enter__(self) -> Watcher:
         """Start drawing and listening."""
         self.progress.start()
         if threading.current_thread() is threading.main_thread():
-            self._old_handler = signal.signal(signal.SIGINT, self._interrupted)
+            handlers = {signal.SIGINT: self._interrupted, signal.SIGTERM: self._terminated}
+            for number, handler in handlers.items():
+                self._old_handlers[number] = signal.signal(number, handler)
         return self
 
     def __exit__(self, *error: object) -> None:
-        """Leave the terminal and the signal as they were."""
-        if self._old_handler is not None:
-            signal.signal(signal.SIGINT, self._old_handler)
+        """Leave the terminal and the signals as they were."""
+        for number, handler in self._old_handlers.items():
+            signal.signal(number, handler)
         self.progress.stop()
 
     def _interrupted(self, *_: int | FrameType | None) -> None:
@@ -102,6 +106,20 @@ class Watcher:
         errors.print(
             "Stopping after this iteration and keeping what there is; Ctrl-C again to give it up."
         )
+
+    def _terminated(self, *_: int | FrameType | None) -> None:
+        """SIGTERM; a second one must not interrupt what the first one cleans up."""
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        raise Terminated
+
+    def remark(self, text: str) -> None:
+        """Something is to be said that is not a step."""
+        if self._drawing or self._speaking:
+            errors.print(text, markup=False, highlight=False, soft_wrap=True)
+
+    def going_on(self, folder: Path, done: int) -> None:
+        """An interrupted run goes on."""
+        self.remark(f"going on from {folder} ({done} outer iterations done)")
 
     def say(self, text: str, total: float | None = None) -> None:
         """A step that has no iterations."""

@@ -2,20 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import typer
 
 from rankfold import runs
-from rankfold.cli.app import FAILED, NOT_ALL_PLACED, STOPPED, Voice, app, say_compiling
+from rankfold.cli.app import (
+    FAILED,
+    NOT_ALL_PLACED,
+    STOPPED,
+    TERMINATED,
+    Terminated,
+    Voice,
+    app,
+    say_compiling,
+    say_interrupted,
+)
 from rankfold.cli.choices import Aligning, Decomposing
 from rankfold.cli.forecast import check_memory, say_choice, say_plan, say_sizes
 from rankfold.cli.grouping import grouped
-from rankfold.cli.options import Computing, Out, Pictures, Reading, Reduce, RunWriting
+from rankfold.cli.options import (
+    Cluster,
+    Computing,
+    Out,
+    Pictures,
+    Reading,
+    Reduce,
+    Resume,
+    RunWriting,
+)
 from rankfold.cli.parsing import check_apart, repeat_command, run_name, size_of
 from rankfold.cli.wording import at_a_terminal, flags_of
+from rankfold.errors import WriteError
 from rankfold.status import Status
 from rankfold.verdicts import BatchVerdict
 
@@ -29,9 +50,11 @@ def align(
     *,
     aligning: Aligning,
     reduce: Reduce = None,
+    resume: Resume = False,
     reading: Reading,
     writing: RunWriting,
     computing: Computing,
+    cluster: Cluster,
     voice: Voice,
 ) -> None:
     """Align pictures of one thing; write transforms, clean pictures, what did not belong, a report.
@@ -44,10 +67,17 @@ def align(
     family = aligning.family
     # What there is, what is chosen, and what that will take.
     source = reading.open(pictures, voice)
-    choice = runs.choose(source, size_of(aligning.frame), aligning.init, reduce, family)
+    keywords = aligning.keywords(source.names)
+    is_cropped = aligning.crop is not None
+    sample = runs.sample_in(source, keywords["sample"], keywords.get("settings"), is_cropped)
+    choice = runs.choose(source, size_of(aligning.frame), aligning.init, reduce, family, sample)
     say_choice(voice, source, choice, method, family)
+    if sample is not None:
+        voice.remark(
+            f"{len(sample)} of them are aligned, the others placed against them (--sample)"
+        )
     plan = runs.plan_run(
-        source,
+        sample or source,
         choice,
         method,
         family,
@@ -55,6 +85,7 @@ def align(
         coarse=aligning.coarse,
         frame_of=aligning.frame_of,
         dtype=computing.dtype,
+        others=0 if sample is None else len(source) - len(sample),
     )
     remedies = "a smaller --frame, --reduce, --float32 or fewer pictures"
     if _is_only_planned(voice, plan, choice, computing, remedies):
@@ -62,19 +93,23 @@ def align(
     # The run itself.
     target = out or run_name(pictures)
     check_apart(pictures, target)
-    keywords = aligning.keywords(source.names)
     say_compiling(voice)
-    with Watcher(voice.silent) as watch:
+    again = repeat_command(ctx, resume=None)
+    with (
+        _saying_how_to_go_on(target, again),
+        cluster.joined(computing, plan.needs) as computed,
+        Watcher(voice.silent) as watch,
+    ):
         summary = runs.run_align(
             target,
             source,
             choice,
-            crop=aligning.crop is not None,
+            crop=is_cropped,
             output=writing.output,
             config=_config(ctx, {**aligning.recorded(), "init": aligning.init}),
             watch=watch,
-            n_jobs=computing.jobs,
-            dtype=computing.dtype,
+            resume=resume,
+            **computed,
             **keywords,
         )
     # How it went. A stopped run goes on from its own folder into a new one.
@@ -95,6 +130,7 @@ def decompose(
     reading: Reading,
     writing: RunWriting,
     computing: Computing,
+    cluster: Cluster,
     voice: Voice,
 ) -> None:
     """Split pictures from a fixed camera into background and what did not belong, as they lie.
@@ -115,7 +151,7 @@ def decompose(
     target = out or run_name(pictures)
     check_apart(pictures, target)
     keywords = decomposing.keywords()
-    with Watcher(voice.silent) as watch:
+    with cluster.joined(computing, plan.needs) as computed, Watcher(voice.silent) as watch:
         summary = runs.run_decompose(
             target,
             source,
@@ -123,8 +159,7 @@ def decompose(
             output=writing.output,
             config=_config(ctx, keywords),
             watch=watch,
-            n_jobs=computing.jobs,
-            dtype=computing.dtype,
+            **computed,
             **keywords,
         )
     _say_summary(ctx, voice, summary)
@@ -132,20 +167,41 @@ def decompose(
     _leave(voice, summary, f"Stopped before it had converged; to have all of it: {again}")
 
 
+@contextmanager
+def _saying_how_to_go_on(target: Path, command: str) -> Iterator[None]:
+    """Say how to go on with a run that is interrupted, and end with its exit code."""
+    try:
+        yield
+    except (KeyboardInterrupt, Terminated) as error:
+        place = runs.unfinished(target)
+        if not place.is_dir():
+            raise
+        # What has been done is worth a sentence even where remarks are unwanted.
+        say_interrupted(f"Stopped; {place} has what is needed to go on: {command}")
+        code = TERMINATED if isinstance(error, Terminated) else STOPPED
+        raise typer.Exit(code) from error
+    except WriteError as error:
+        place = runs.unfinished(target)
+        if not place.is_dir():
+            raise
+        raise WriteError(f"{error}; {place} has what is needed to go on: {command}") from error
+
+
 def _is_only_planned(
     voice: Voice, plan: Any, choice: runs.Choice, computing: Computing, remedies: str
 ) -> bool:
     """Say the plan where it is asked for, and refuse what cannot fit; True if that is all."""
     if computing.plan:
-        say_plan(voice, plan, choice)
-    check_memory(plan, computing.force, remedies)
+        say_plan(voice, plan, choice, computing)
+    check_memory(plan, computing, remedies)
     return computing.plan
 
 
 def _config(ctx: typer.Context, options: Mapping[str, Any]) -> dict[str, Any]:
     """Say how to repeat this command: what was typed, where, and what it meant."""
     return {
-        "command": repeat_command(ctx),
+        # The same command gives this result again, also where there is nothing to go on from.
+        "command": repeat_command(ctx, resume=None),
         "directory": str(Path.cwd()),
         "options": options,
     }

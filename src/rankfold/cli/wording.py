@@ -23,11 +23,18 @@ PHRASES = (
     (r"(?<=as in )select(?= )", "--select"),
     (r"by its key(?=:)", "with --key"),
     (r"use the format (?=\w)", "use --format "),
+    (r"(?<=raise )memory_limit", "--max-memory"),
+    (r"(?<=folder with )scratch=", "--scratch"),
     (r"skip bad pictures", "leave it out with --skip-bad"),
     (r"read all of them in grey", "use --grey"),
 )
 # Arguments whose option has another name.
-RENAMED = {"n_neighbors": "neighbors", "n_jobs": "jobs", "reference": "frame_of"}
+RENAMED = {
+    "n_neighbors": "neighbors",
+    "n_jobs": "jobs",
+    "reference": "frame_of",
+    "memory_limit": "max_memory",
+}
 
 # A word, "=", and a literal: True, a number, a text in quotes or a tuple. What follows must end it,
 # so that a file called frame=3.png is left alone.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -47,8 +47,8 @@ def _source(path: str, kind: str, array: Any) -> Source:
         )
     count = array.shape[0]
 
-    def iterate() -> Iterator[Picture | FormatError]:
-        for index in range(count):
+    def choose(indices: Sequence[int]) -> Iterator[Picture | FormatError]:
+        for index in indices:
             yield or_error(_picture, path, array, index)
 
     stem = Path(path).name.split(".")[0]
@@ -59,7 +59,8 @@ def _source(path: str, kind: str, array: Any) -> Source:
         names=tuple(f"{stem}-{index:04d}" for index in range(count)),
         shapes=(shape,) * count,
         dtypes=(np.dtype(array.dtype),) * count,
-        iterate=iterate,
+        iterate=lambda: choose(range(count)),
+        choose=choose,
     )
 
 

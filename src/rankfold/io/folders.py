@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import glob
-from collections.abc import Iterable, Iterator
+import os
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -55,9 +56,9 @@ def _source(path: str, files: list[Path], left_out: tuple[str, ...]) -> Source:
     # A bad file counts as one more picture like the first good one.
     complete = [known[0] if header is None else header for header in headers]
 
-    def iterate() -> Iterator[Picture | FormatError]:
-        for file in files:
-            yield or_error(load_picture, file)
+    def choose(indices: Sequence[int]) -> Iterator[Picture | FormatError]:
+        for k in indices:
+            yield or_error(load_picture, files[k])
 
     return Source(
         path=path,
@@ -65,8 +66,9 @@ def _source(path: str, files: list[Path], left_out: tuple[str, ...]) -> Source:
         names=_names(files),
         shapes=tuple(shape for shape, _ in complete),
         dtypes=tuple(dtype for _, dtype in complete),
-        iterate=iterate,
+        iterate=lambda: choose(range(len(files))),
         left_out=left_out,
+        choose=choose,
     )
 
 
@@ -83,7 +85,9 @@ def _names(files: list[Path]) -> tuple[str, ...]:
     names = tuple(file.name for file in files)
     if len(set(names)) == len(names):
         return names
-    return tuple(str(file) for file in files)
+    # From the folder that all have in common, so that they are the same from everywhere.
+    common = os.path.commonpath(files)
+    return tuple(os.path.relpath(file, common) for file in files)
 
 
 def write_folder(

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from rankfold.errors import InputError
 from rankfold.io.arrays import open_array, open_zarr, write_array, write_zarr
@@ -144,7 +145,28 @@ def open_pictures(
     options = {"frames": frames, "stride": stride, "select": select, "key": key}
     # Only what the caller changed is passed on, so that a format can refuse what it does not know.
     changed = {name: value for name, value in options.items() if value not in (None, (), 1)}
-    return chosen.open(text, **changed)
+    return replace(chosen.open(text, **changed), opened_with=changed)
+
+
+def reopen(path: str | Path, opened_with: Mapping[str, Any]) -> Source:
+    """Open pictures once more as they were opened before.
+
+    Parameters
+    ----------
+    path : str or Path
+    opened_with : mapping
+        As :attr:`Source.opened_with` has it; JSON may have turned its tuples into lists.
+
+    Returns
+    -------
+    Source
+    """
+    options = dict(opened_with)
+    grey = bool(options.pop("grey", False))
+    if "select" in options:
+        options["select"] = tuple(options["select"])
+    source = open_pictures(path, **options)
+    return source.in_grey() if grey else source
 
 
 def write_pictures(

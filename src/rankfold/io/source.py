@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, ParamSpec
 
@@ -13,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rankfold.errors import FormatError, InputError, RankfoldError
-from rankfold.stack import LUMINANCE, Bools, Stack
+from rankfold.stack import LUMINANCE, Bools, Origin, Stack
 
 Array = npt.NDArray[Any]
 P = ParamSpec("P")
@@ -74,6 +75,10 @@ class Source:
         Pictures a second, of a video.
     left_out : strings
         Names of what lies there and is not among the pictures.
+    choose : function of ascending indices, optional
+        Reads those pictures alone. Without it, all are read and the others passed over.
+    opened_with : mapping
+        How the pictures were opened, in plain values: :func:`rankfold.io.reopen` takes them.
     """
 
     path: str
@@ -84,6 +89,8 @@ class Source:
     iterate: Callable[[], Iterator[Picture | FormatError]]
     rate: float | None = None
     left_out: tuple[str, ...] = ()
+    choose: Callable[[Sequence[int]], Iterator[Picture | FormatError]] | None = None
+    opened_with: Mapping[str, Any] = field(default_factory=dict)
 
     def __len__(self) -> int:
         """Count the pictures."""
@@ -106,6 +113,50 @@ class Source:
                 raise item
             yield item
 
+    def some(self, indices: Sequence[int]) -> Source:
+        """Return a source of some of the pictures, which reads no others where the format can.
+
+        Parameters
+        ----------
+        indices : sequence of int
+            Which pictures, in ascending order. A video is decoded up to the last of them.
+
+        Returns
+        -------
+        Source
+        """
+        chosen = [int(k) for k in indices]
+        ascending = all(a < b for a, b in pairwise(chosen))
+        if not chosen or not ascending or chosen[0] < 0 or chosen[-1] >= len(self):
+            raise InputError(
+                f"{self.path} has {len(self)} pictures; give one or more of them by number, "
+                f"from 0 to {len(self) - 1}, in ascending order"
+            )
+        return replace(
+            self,
+            names=tuple(self.names[k] for k in chosen),
+            shapes=tuple(self.shapes[k] for k in chosen),
+            dtypes=tuple(self.dtypes[k] for k in chosen),
+            iterate=lambda: self._read(chosen),
+            choose=lambda inner: self._read([chosen[k] for k in inner]),
+        )
+
+    def _read(self, chosen: Sequence[int]) -> Iterator[Picture | FormatError]:
+        """Read pictures ``chosen``, in ascending order."""
+        if self.choose is not None:
+            return self.choose(chosen)
+        wanted = set(chosen)
+        return (item for k, item in enumerate(self.iterate()) if k in wanted)
+
+    def changed(self, change: Callable[[Picture | FormatError], Picture | FormatError]) -> Source:
+        """Return the same source with every picture, or its error, changed as it is read."""
+        choose = self.choose
+        return replace(
+            self,
+            iterate=lambda: (change(item) for item in self.iterate()),
+            choose=None if choose is None else lambda some: (change(item) for item in choose(some)),
+        )
+
     def without_bad(self) -> Source:
         """Return the same source without the pictures that cannot be read.
 
@@ -125,18 +176,19 @@ class Source:
             shapes=tuple(self.shapes[k] for k in kept),
             dtypes=tuple(self.dtypes[k] for k in kept),
             iterate=lambda: (item for item in self.iterate() if not isinstance(item, FormatError)),
+            choose=lambda inner: self._read([kept[k] for k in inner]),
             left_out=(*self.left_out, *bad),
         )
 
     def in_grey(self) -> Source:
         """Return the same source with every picture turned grey as it is read."""
 
-        def iterate() -> Iterator[Picture | FormatError]:
-            for item in self.iterate():
-                yield item if isinstance(item, FormatError) else item.grey
+        def grey(item: Picture | FormatError) -> Picture | FormatError:
+            return item if isinstance(item, FormatError) else item.grey
 
         shapes = tuple(shape[:2] for shape in self.shapes)
-        return replace(self, shapes=shapes, iterate=iterate)
+        opened_with = {**self.opened_with, "grey": True}
+        return replace(self.changed(grey), shapes=shapes, opened_with=opened_with)
 
     def check_one_kind(self) -> None:
         """Refuse a mixture of grey and colour, naming one picture of each."""
@@ -173,15 +225,21 @@ class Source:
         -------
         Stack
         """
-        self.check_one_kind()
         parts = []
+        for one in self.singles(reduction, dtype, views):
+            parts.append(one)
+            watch()
+        return replace(Stack.joined(parts), origin=Origin(self.path, self.opened_with))
+
+    def singles(
+        self, reduction: int = 1, dtype: npt.DTypeLike = np.float64, views: bool = False
+    ) -> Iterator[Stack]:
+        """Read one picture after the other, each as a stack of one; arguments as in stack."""
+        self.check_one_kind()
         for name, picture in zip(self.names, self.pictures(), strict=True):
             masks = None if picture.mask is None else [picture.mask]
             # Reduced at once, so that only one picture is in memory at full size.
-            one = Stack.of([picture.values], masks, [name], dtype)
-            parts.append(one.reduced(reduction, views))
-            watch()
-        return Stack.joined(parts)
+            yield Stack.of([picture.values], masks, [name], dtype).reduced(reduction, views)
 
 
 @contextmanager

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -141,10 +141,10 @@ def open_tiff(path: str, select: tuple[str, ...] = (), **options: object) -> Sou
     pictures = _Pictures(series, fixed, counting_axis(series.lengths, fixed, path))
     count = len(pictures)
 
-    def iterate() -> Iterator[Picture | FormatError]:
+    def choose(indices: Sequence[int]) -> Iterator[Picture | FormatError]:
         # Opened once for all pictures.
         with tifffile.TiffFile(path) as file:
-            for index in range(count):
+            for index in indices:
                 yield or_error(pictures.read, file, index)
 
     stem = Path(path).name.split(".")[0]
@@ -154,8 +154,9 @@ def open_tiff(path: str, select: tuple[str, ...] = (), **options: object) -> Sou
         names=tuple(f"{stem}-{index:04d}" for index in range(count)),
         shapes=(pictures.shape,) * count,
         dtypes=(pictures.dtype,) * count,
-        iterate=iterate,
+        iterate=lambda: choose(range(count)),
         left_out=series.others,
+        choose=choose,
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 from itertools import islice
 from pathlib import Path
@@ -52,15 +52,18 @@ def open_video(path: str, frames: str | None = None, stride: int = 1, **options:
         )
     pixels = "gray" if is_grey else "rgb24"
 
-    def decode() -> Iterator[Picture | FormatError]:
+    def choose(indices: Sequence[int]) -> Iterator[Picture | FormatError]:
         import av
 
+        # A frame builds on those before it, so all up to the last are decoded.
+        wanted = {chosen[k] for k in indices}
         with av.open(path) as container:
-            for frame in islice(container.decode(video=0), first, chosen[-1] + 1, stride):
-                yield Picture(frame.to_ndarray(format=pixels))
+            for k, frame in enumerate(islice(container.decode(video=0), max(wanted) + 1)):
+                if k in wanted:
+                    yield Picture(frame.to_ndarray(format=pixels))
 
     # One picture is decoded for its shape.
-    first_picture = next(decode())
+    first_picture = next(choose([0]))
     assert isinstance(first_picture, Picture)
     count = len(chosen)
     return Source(
@@ -69,8 +72,9 @@ def open_video(path: str, frames: str | None = None, stride: int = 1, **options:
         names=tuple(f"{Path(path).stem}-{k:05d}" for k in chosen),
         shapes=(first_picture.values.shape,) * count,
         dtypes=(np.dtype(np.uint8),) * count,
-        iterate=decode,
+        iterate=lambda: choose(range(count)),
         rate=rate / stride,
+        choose=choose,
     )
 
 

@@ -23,6 +23,7 @@ from rankfold.report.pictures import (
 )
 from rankfold.result import Alignment, Decomposition
 from rankfold.runs import Run, as_bytes, display_range
+from rankfold.runs.showing import part_of, pictures_of
 from rankfold.runs.starts import start_sentence, starts_of
 from rankfold.runs.summary import advice_sentence
 from rankfold.status import Status
@@ -51,6 +52,10 @@ def report_data(run: Run) -> ReportData:
 
 def _of_alignment(run: Run, result: Alignment) -> ReportData:
     """What is shown of an alignment."""
+    # Of a large batch some pictures are shown; facts are about all.
+    whole = result
+    if run.shown:
+        result = part_of(result, run.shown)
     low, high = display_range([result.aligned])
     # The run keeps small copies of its inputs, as bytes. Through the start's transforms they are
     # the pictures in the frame as they were before.
@@ -60,14 +65,14 @@ def _of_alignment(run: Run, result: Alignment) -> ReportData:
     cards = _alignment_cards(result, outlines, high - low)
     return ReportData(
         title=_title(run),
-        sentences=_alignment_sentences(result),
-        tone=_alignment_tone(result),
+        sentences=[*_alignment_sentences(whole), *_left_out(run, len(whole.names), UNSURE_FIRST)],
+        tone=_alignment_tone(whole),
         starts=starts_of(result.trace),
         facts=[
             ("verdict", result.verdict),
-            ("pictures", str(len(cards))),
-            ("doubtful", str(int(result.doubtful.sum()))),
-            ("failed", str(int(result.failed.sum()))),
+            ("pictures", str(len(whole.names))),
+            ("doubtful", str(int(whole.doubtful.sum()))),
+            ("failed", str(int(whole.failed.sum()))),
             ("rank", str(result.rank)),
             ("objective", f"{result.objective:.3f}"),
             *_gap(result.gap),
@@ -93,7 +98,7 @@ def _of_alignment(run: Run, result: Alignment) -> ReportData:
             ("average aligned", average(result.aligned, low, high)),
             ("average low-rank", average(result.low_rank, low, high)),
         ],
-        occluders=_outlined(result, average(result.aligned, low, high), result.names),
+        occluders=_outlined(result, average(result.aligned, low, high), whole.names),
         trace=result.trace,
         spectra={
             "before": spectrum(before),
@@ -131,6 +136,17 @@ def _alignment_cards(result: Alignment, outlines: Floats, span: float) -> list[C
     return cards
 
 
+# Which pictures of a large batch the report of an alignment shows.
+UNSURE_FIRST = "those that are doubtful or failed, up to so many, and others spread over the batch"
+
+
+def _left_out(run: Run, count: int, which: str) -> list[str]:
+    """Say that only some pictures of a large batch are shown."""
+    if not run.shown:
+        return []
+    return [f"Shown are {len(run.shown)} of {count} pictures, {which}."]
+
+
 def _alignment_sentences(result: Alignment) -> list[str]:
     """How the pictures were placed and why the run ended, where it began, and what may help."""
     sentences = [
@@ -151,21 +167,27 @@ def _alignment_tone(result: Alignment) -> str:
 
 def _of_decomposition(run: Run, result: Decomposition) -> ReportData:
     """What is shown of a decomposition without transforms."""
+    # Of a large batch some pictures are shown; facts are about all.
+    count = len(result.low_rank)
+    names = run.names
+    if run.shown:
+        result = pictures_of(result, run.shown)
+        names = [names[k] for k in run.shown]
     # The parts add up to the pictures. n x h x w [x c]
     given = result.low_rank + result.sparse
     low, high = display_range([given])
     height, width = result.low_rank.shape[1:3]
-    cards = _decomposition_cards(run, result, high - low)
+    cards = _decomposition_cards(names, result, high - low)
     return ReportData(
         title=_title(run),
         sentences=[
-            f"{len(cards)} pictures, low rank {result.rank} + sparse. "
-            f"The run {result.status.value}."
+            f"{count} pictures, low rank {result.rank} + sparse. The run {result.status.value}.",
+            *_left_out(run, count, "spread over the batch"),
         ],
         tone=_decomposition_tone(result.status),
         starts=(),
         facts=[
-            ("pictures", str(len(cards))),
+            ("pictures", str(count)),
             ("rank", str(result.rank)),
             ("objective", f"{result.objective:.4g}"),
             *_gap(result.gap),
@@ -192,7 +214,7 @@ def _of_decomposition(run: Run, result: Decomposition) -> ReportData:
     )
 
 
-def _decomposition_cards(run: Run, result: Decomposition, span: float) -> list[Card]:
+def _decomposition_cards(names: Sequence[str], result: Decomposition, span: float) -> list[Card]:
     """A card for each picture, without anything that needs transforms."""
     share = share_in_error(result.sparse, span)
     size = [int(length) for length in result.low_rank.shape[1:3]]
@@ -208,7 +230,7 @@ def _decomposition_cards(run: Run, result: Decomposition, span: float) -> list[C
             outline=[],
             size=size,
         )
-        for i, name in enumerate(run.names)
+        for i, name in enumerate(names)
     ]
 
 
@@ -254,6 +276,11 @@ def _time(run: Run) -> list[tuple[str, str]]:
     seconds = run.config.get("seconds")
     if seconds is None:
         return []
+    return [("time", shown_time(seconds))]
+
+
+def shown_time(seconds: float) -> str:
+    """Write a time for people."""
     if seconds < IN_MINUTES:
-        return [("time", f"{seconds:.0f} s")]
-    return [("time", f"{seconds / 60:.1f} min")]
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.1f} min"

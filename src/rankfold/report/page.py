@@ -6,11 +6,8 @@ each. The page then loads far fewer images.
 
 from __future__ import annotations
 
-import base64
-import io
 import json
 from dataclasses import asdict
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +18,7 @@ from rankfold.errors import InputError
 from rankfold.report.content import ReportData
 from rankfold.report.data import report_data
 from rankfold.report.figures import drawn
+from rankfold.report.html import as_uri, fitted, look, template
 from rankfold.report.pictures import Bytes
 from rankfold.runs import Run, open_run
 from rankfold.runs.starts import percent
@@ -37,10 +35,6 @@ LARGE_FOR_MORE = 128
 # How many pictures are in one sprite.
 SMALL_SHEET = 100
 LARGE_SHEET = 24
-
-# Quality and effort of the compressor (WebP).
-QUALITY = 86
-EFFORT = 4
 
 
 def write_report(run: str | Path | Run, path: str | Path | None = None) -> Path:
@@ -66,7 +60,7 @@ def write_report(run: str | Path | Run, path: str | Path | None = None) -> Path:
 def render(data: ReportData) -> str:
     """Return the page as text."""
     try:
-        template = _template()
+        page = template("page.html")
         plots = drawn(data)
     except ImportError as error:
         raise InputError(
@@ -74,11 +68,12 @@ def render(data: ReportData) -> str:
         ) from error
     averages = []
     for caption, picture in data.averages:
-        averages.append((caption, _uri(_fit(picture, AVERAGE, grow=True))))
+        averages.append((caption, as_uri(fitted(picture, AVERAGE, grow=True))))
     occluders = []
     for sentence, picture in data.occluders:
-        occluders.append((sentence, _uri(_fit(picture, AVERAGE, grow=True))))
-    text = template.render(
+        occluders.append((sentence, as_uri(fitted(picture, AVERAGE, grow=True))))
+    text = page.render(
+        look=look(),
         data=data,
         plots=plots,
         averages=averages,
@@ -88,17 +83,6 @@ def render(data: ReportData) -> str:
         version=__version__,
     )
     return str(text)
-
-
-def _template() -> Any:
-    """The page without its content."""
-    from jinja2 import Environment, StrictUndefined
-
-    environment = Environment(
-        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
-    )
-    page = resources.files("rankfold.report").joinpath("page.html")
-    return environment.from_string(page.read_text("utf-8"))
 
 
 def _payload(data: ReportData) -> str:
@@ -133,20 +117,20 @@ def sheets(tiles: list[Bytes], side: int, per_sheet: int) -> dict[str, Any]:
         ``uris`` of the sprites, ``columns`` of boxes in each, the ``box`` as [width, height], how
         many pictures are in a sprite (``per``) and their ``sizes`` as [width, height].
     """
-    fitted = [_fit(tile, side) for tile in tiles]
-    height = max(tile.shape[0] for tile in fitted)
-    width = max(tile.shape[1] for tile in fitted)
+    small = [fitted(tile, side) for tile in tiles]
+    height = max(tile.shape[0] for tile in small)
+    width = max(tile.shape[1] for tile in small)
     columns = int(np.ceil(np.sqrt(min(per_sheet, len(tiles)))))
     uris = []
-    for first in range(0, len(fitted), per_sheet):
-        sheet = _sheet(fitted[first : first + per_sheet], height, width, columns)
-        uris.append(_uri(sheet))
+    for first in range(0, len(small), per_sheet):
+        sheet = _sheet(small[first : first + per_sheet], height, width, columns)
+        uris.append(as_uri(sheet))
     return {
         "uris": uris,
         "columns": columns,
         "box": [width, height],
         "per": per_sheet,
-        "sizes": [[tile.shape[1], tile.shape[0]] for tile in fitted],
+        "sizes": [[tile.shape[1], tile.shape[0]] for tile in small],
     }
 
 
@@ -159,29 +143,3 @@ def _sheet(tiles: list[Bytes], height: int, width: int, columns: int) -> Bytes:
         left = k % columns * width
         sheet[top : top + tile.shape[0], left : left + tile.shape[1]] = tile
     return sheet
-
-
-def _fit(picture: Bytes, side: int, grow: bool = False) -> Bytes:
-    """A picture (h, w, 3) at most ``side`` px long; ``grow`` repeats the pixels of small ones."""
-    from PIL import Image
-
-    h, w = picture.shape[:2]
-    factor = side / max(h, w)
-    if factor < 1:
-        # Pillow says width first.
-        size = (max(round(w * factor), 1), max(round(h * factor), 1))
-        filter_ = Image.Resampling.BOX if factor < 0.5 else Image.Resampling.BILINEAR
-        return np.asarray(Image.fromarray(picture).resize(size, filter_))
-    whole = int(factor)
-    if grow and whole > 1:
-        return np.asarray(picture.repeat(whole, axis=0).repeat(whole, axis=1))
-    return picture
-
-
-def _uri(picture: Bytes) -> str:
-    """A picture (h, w, 3) as a data URI."""
-    from PIL import Image
-
-    out = io.BytesIO()
-    Image.fromarray(picture).save(out, "WEBP", quality=QUALITY, method=EFFORT)
-    return "data:image/webp;base64," + base64.b64encode(out.getvalue()).decode()

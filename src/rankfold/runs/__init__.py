@@ -1,16 +1,21 @@
 """Runs: pictures on disk in, a folder with everything out. What the commands do, as functions.
 
 ``choice`` settles frame and start, ``planning`` says what a run will take, ``jobs`` does it,
-``folder`` writes and reads the run folder, ``applying`` uses its transforms on other pictures.
+``folder`` writes and reads the run folder, ``applying`` uses its transforms on other pictures,
+``leftovers`` finds and removes what killed runs have left, ``many`` has the table of many runs.
 """
 
 from rankfold.runs.applying import apply_run, match_names
 from rankfold.runs.choice import Choice, choose, choose_as_they_lie, transforms_of
+from rankfold.runs.decomposing import run_decompose
 from rankfold.runs.display import as_bytes, display_range
 from rankfold.runs.folder import Run, fill, load_alignment, open_run, write_parts
-from rankfold.runs.jobs import Output, run_align, run_decompose
-from rankfold.runs.planning import fits, machine_memory, plan_run
+from rankfold.runs.jobs import Output, run_align
+from rankfold.runs.leftovers import Cleaned, Leftover, clean, leftovers, unfinished
+from rankfold.runs.many import BatchRow, BatchState, ManySummary
+from rankfold.runs.planning import machine_memory, plan_run
 from rankfold.runs.points import read_points_csv
+from rankfold.runs.streaming import sample_in
 from rankfold.runs.summary import AlignmentSummary, Summary
 from rankfold.runs.thumbnails import small_copies
 from rankfold.runs.trace import trace_lines
@@ -18,7 +23,12 @@ from rankfold.runs.watch import Unwatched, Watch
 
 __all__ = [
     "AlignmentSummary",
+    "BatchRow",
+    "BatchState",
     "Choice",
+    "Cleaned",
+    "Leftover",
+    "ManySummary",
     "Output",
     "Run",
     "Summary",
@@ -28,9 +38,10 @@ __all__ = [
     "as_bytes",
     "choose",
     "choose_as_they_lie",
+    "clean",
     "display_range",
     "fill",
-    "fits",
+    "leftovers",
     "load_alignment",
     "machine_memory",
     "match_names",
@@ -39,8 +50,10 @@ __all__ = [
     "read_points_csv",
     "run_align",
     "run_decompose",
+    "sample_in",
     "small_copies",
     "trace_lines",
     "transforms_of",
+    "unfinished",
     "write_parts",
 ]

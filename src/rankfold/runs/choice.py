@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from rankfold.align.decomposition import check_one_size
 from rankfold.align.given import check_transforms
 from rankfold.align.reduction import (
     batch_reduction,
@@ -50,6 +51,7 @@ def choose(
     init: str = "centred",
     reduction: int | None = None,
     family: str = "similarity",
+    sample: Source | None = None,
 ) -> Choice:
     """Settle how pictures are aligned: frame, start, and how far they can be reduced.
 
@@ -67,6 +69,9 @@ def choose(
         By default the largest that loses nothing the frame could show.
     family : str
         A row of FAMILIES: points determine a transform no richer than this.
+    sample : Source, optional
+        The pictures that are aligned together, where that is a sample: by default, pictures are
+        reduced so that this many have a sensible number of values.
 
     Returns
     -------
@@ -75,7 +80,7 @@ def choose(
     # A frame that is none is refused before anything else is looked at.
     grid = None if frame is None else Frame(*frame)
     if init in NAMED_STARTS:
-        return _choose_by_size(source, grid, init, reduction)
+        return _choose_by_size(sample or source, grid, init, reduction)
     if init.lower().endswith(".csv"):
         grid = grid or Frame(*_median_size(source))
         points = read_points_csv(init, source.names)
@@ -103,14 +108,7 @@ def choose_as_they_lie(source: Source, reduction: int | None = None) -> Choice:
     Choice
         Its frame is the size of the reduced pictures, its start the identity.
     """
-    sizes = {shape[:2] for shape in source.shapes}
-    if len(sizes) > 1:
-        raise InputError(
-            f"the pictures of {source.path} have {len(sizes)} different sizes; "
-            "use align, not decompose"
-        )
-    if len(source) < 2:
-        raise InputError(f"{source.path} has one picture only; a decomposition needs at least two")
+    check_one_size(source)
     # All pictures have one size, so that the first stands for all.
     k = reduction or batch_reduction(len(source), source.shapes[0])
     height, width = source.shapes[0][:2]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import tomllib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -22,8 +22,10 @@ from rankfold.io import Source, write_pictures
 from rankfold.io.source import nothing
 from rankfold.result import Alignment, Decomposition, load
 from rankfold.runs.display import Array, Bytes
+from rankfold.runs.feeding import magnitude_if_unsigned
 from rankfold.runs.thumbnails import small_copies
 from rankfold.runs.trace import trace_lines
+from rankfold.scale import streamed
 from rankfold.stack import Stack
 
 # What the files of a run folder are called; those of the result are named in rankfold.storage.
@@ -48,6 +50,8 @@ class Run:
         Small copies of the pictures.
     metrics : dict
         Errors against the truth; empty where that is not known.
+    shown : tuple of int
+        The pictures of which there are small copies, of a large batch; empty for all of them.
     """
 
     path: Path
@@ -55,6 +59,7 @@ class Run:
     config: dict[str, Any]
     inputs: list[Bytes]
     metrics: dict[str, Any]
+    shown: tuple[int, ...] = ()
 
     @property
     def names(self) -> list[str]:
@@ -69,6 +74,7 @@ def fill(
     source: Source | None,
     config: Mapping[str, Any],
     metrics: Mapping[str, Any] | None = None,
+    shown: Sequence[int] = (),
 ) -> Run:
     """Write result, config, trace and small copies of the pictures into a folder that is there.
 
@@ -84,6 +90,8 @@ def fill(
         How to repeat the run. What is known of the pictures is added under ``input``.
     metrics : mapping, optional
         Errors against the truth.
+    shown : sequence of int
+        Which pictures the stack has, of a large batch; empty for all.
 
     Returns
     -------
@@ -99,12 +107,13 @@ def fill(
     with (folder / TRACE).open("w", encoding="utf-8") as file:
         file.writelines(json.dumps(line) + "\n" for line in trace_lines(result.trace))
     # The names of the arrays sort in the order of the pictures.
-    numbered: dict[str, Any] = {f"{k:06d}": copy for k, copy in enumerate(copies)}
+    places = shown or range(len(copies))
+    numbered: dict[str, Any] = {f"{k:06d}": copy for k, copy in zip(places, copies, strict=True)}
     np.savez_compressed(folder / INPUTS, **numbered)
     if metrics:
         text = json.dumps(metrics, indent=1) + "\n"
         (folder / METRICS).write_text(text, encoding="utf-8")
-    return Run(folder, result, whole, copies, dict(metrics or {}))
+    return Run(folder, result, whole, copies, dict(metrics or {}), tuple(shown))
 
 
 def open_run(path: str | Path) -> Run:
@@ -124,13 +133,16 @@ def open_run(path: str | Path) -> Run:
     try:
         config = tomllib.loads((folder / CONFIG).read_text(encoding="utf-8"))
         with np.load(folder / INPUTS, allow_pickle=False) as stored:
-            inputs = [stored[name] for name in sorted(stored.files)]
+            kept = sorted(stored.files)
+            inputs = [stored[name] for name in kept]
         metrics = _read_metrics(folder / METRICS)
     except (OSError, ValueError, EOFError, KeyError, *storage.DAMAGED) as error:
         raise FormatError(
             f"{folder} is a result but not a whole run ({error}); run align again"
         ) from error
-    return Run(folder, result, config, inputs, metrics)
+    # Of a large batch only some have a copy, under their numbers.
+    shown = tuple(int(name) for name in kept) if len(kept) < len(result.low_rank) else ()
+    return Run(folder, result, config, inputs, metrics, shown)
 
 
 def load_alignment(path: str | Path) -> Alignment:
@@ -179,30 +191,28 @@ def write_parts(
         One file or folder a part. Errors are magnitudes where the type has no negative values.
     """
 
-    def counted(pictures: Array) -> Iterator[Array]:
-        for picture in pictures:
-            yield picture
+    def counted(name: str, pictures: Array) -> Iterator[Array]:
+        for picture in streamed(pictures):
+            yield magnitude_if_unsigned(picture, source.dtype) if name == "error" else picture
             done()
 
     return [
-        write_pictures(folder / name, source.names, counted(pictures), source, format)
-        for name, pictures in _parts(result, source).items()
+        write_pictures(folder / name, source.names, counted(name, pictures), source, format)
+        for name, pictures in _parts(result).items()
     ]
 
 
-def _parts(result: Alignment | Decomposition, source: Source) -> dict[str, Array]:
+def _parts(result: Alignment | Decomposition) -> dict[str, Array]:
     """Name the pictures (n, h, w[, c]) of a result as their files are called."""
     parts = {"aligned": result.aligned} if isinstance(result, Alignment) else {}
-    parts["low_rank"] = result.low_rank
-    # Signed integers and floats can hold an error as it is.
-    has_negative_values = np.dtype(source.dtype).kind in "fi"
-    parts["error"] = result.sparse if has_negative_values else np.abs(result.sparse)
-    return parts
+    return {**parts, "low_rank": result.low_rank, "error": result.sparse}
 
 
 def _describe(stack: Stack, source: Source | None) -> dict[str, Any]:
     """Say which pictures were computed with and how they were read."""
-    described: dict[str, Any] = {"names": list(stack.names), "reduction": stack.reduction}
+    # The stack of a large batch has only the pictures that are shown.
+    names = stack.names if source is None else source.names
+    described: dict[str, Any] = {"names": list(names), "reduction": stack.reduction}
     if source is not None:
         described["path"] = source.path
         described["format"] = source.format

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -11,19 +12,23 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from rankfold.align import align, decompose
+from rankfold.align import align
+from rankfold.align.checkpoints import Checkpoint, is_checkpoint
 from rankfold.align.matching import index_of
+from rankfold.align.methods import get_method
 from rankfold.align.request import schedule_for
 from rankfold.crop import crop_to_common
 from rankfold.errors import InputError
 from rankfold.io import Source
-from rankfold.result import Alignment, Decomposition
+from rankfold.result import Alignment
 from rankfold.runs.choice import Choice
-from rankfold.runs.display import Array
 from rankfold.runs.folder import Run, fill, write_parts
+from rankfold.runs.leftovers import leftovers, unfinished
 from rankfold.runs.planning import keeps_views, resolved_route
+from rankfold.runs.showing import shown_in, shown_of
 from rankfold.runs.starts import starts_of
-from rankfold.runs.summary import AlignmentSummary, Summary
+from rankfold.runs.streaming import align_streaming, sample_in
+from rankfold.runs.summary import AlignmentSummary
 from rankfold.runs.watch import Unwatched, Watch
 from rankfold.stack import Stack
 from rankfold.storage import whole_or_nothing
@@ -61,9 +66,13 @@ def run_align(
     output: Output | None = None,
     config: Mapping[str, Any] | None = None,
     watch: Watch | None = None,
+    resume: bool = False,
     **options: Any,
 ) -> AlignmentSummary:
     """Read pictures, align them, and write a run folder.
+
+    After every outer iteration, what is needed to go on is in the folder ``NAME.unfinished`` beside
+    the run folder. The same call goes on from there if it was interrupted.
 
     Parameters
     ----------
@@ -80,6 +89,8 @@ def run_align(
         What ``config.toml`` says besides what is known here.
     watch : Watch, optional
         Follows the run, and may stop it.
+    resume : bool
+        Refuse to begin anew: there must be an interrupted run to go on from.
     **options
         Further arguments of :func:`rankfold.align`.
 
@@ -89,21 +100,52 @@ def run_align(
     """
     output = output or Output()
     watch = watch or Unwatched()
-    _check_schedule("meadmm", options)
+    check_schedule("meadmm", options)
     route = _check_start(source, options)
+    sample = sample_in(source, options.get("sample", "auto"), options.get("settings"), crop)
+    if sample is None:
+        # All together, also where a sample of so many would be taken for another reason.
+        options["sample"] = None
     began = time.perf_counter()
+    checkpoint = _checkpoint(folder, options, resume)
+    # A run that is there and not to be replaced is refused below, and goes on from nothing.
+    begins = output.overwrite or not Path(folder).exists()
+    name_leftovers(folder, watch, goes_on=checkpoint is not None and begins)
+    options["checkpoint"] = checkpoint
+    remarks: list[str] = []
+    shown: list[int] = []
     with whole_or_nothing(folder, output.overwrite) as draft:
-        stack = _read(source, choice.reduction, options, watch, views=keeps_views(route))
-        result = align(stack, frame=choice.frame, init=choice.init, observe=watch, **options)
-        remarks = []
+        if sample is None:
+            stack = _read(source, choice.reduction, options, watch, views=keeps_views(route))
+            result = align(stack, frame=choice.frame, init=choice.init, observe=watch, **options)
+            shown = shown_in(result)
+            stack = stack.some(shown) if shown else stack
+        else:
+            result, remarks = align_streaming(
+                draft,
+                source,
+                choice,
+                watch,
+                options,
+                views=keeps_views(route),
+                pictures=output.pictures,
+                format=output.format,
+            )
+            # Written already; the report shows some of the pictures only.
+            output = replace(output, pictures=False)
+            shown = shown_of(result)
+            stack = shown_stack(source, shown, choice, options)
         # Before anything is written, so that result, pictures and report have the same frame.
         if crop:
             result, remark = _crop(result)
             remarks += remark
         # The seconds in the config are those of reading and computing; writing comes after them.
-        known = {"seconds": _since(began), **(config or {}), "frame": list(choice.frame.shape)}
-        run = fill(draft, result, stack, source, known)
-        remarks += _finish(run, source, output, watch)
+        known = {"seconds": since(began), **(config or {}), "frame": list(choice.frame.shape)}
+        run = fill(draft, result, stack, source, known, shown=shown)
+        remarks += finish(run, source, output, watch)
+    if checkpoint is not None:
+        # Not before the run folder is in its place: writing it may be interrupted too.
+        shutil.rmtree(checkpoint.folder)
     return AlignmentSummary(
         folder=Path(folder),
         status=result.status,
@@ -112,7 +154,7 @@ def run_align(
         objective=result.objective,
         gap=result.gap,
         occluders=tuple(one.as_dict(source.names) for one in result.occluders),
-        seconds=_since(began),
+        seconds=since(began),
         remarks=tuple(remarks),
         stop_rule=result.stop_rule,
         verdict=result.verdict,
@@ -128,58 +170,28 @@ def run_align(
     )
 
 
-def run_decompose(
-    folder: str | Path,
-    source: Source,
-    choice: Choice,
-    *,
-    output: Output | None = None,
-    config: Mapping[str, Any] | None = None,
-    watch: Watch | None = None,
-    **options: Any,
-) -> Summary:
-    """Read pictures, decompose them as they lie, and write a run folder.
-
-    Parameters
-    ----------
-    folder : str or Path
-        The run folder. It appears at the end, when everything is in it.
-    source : Source
-    choice : Choice
-        What :func:`choose_as_they_lie` has settled.
-    output, config, watch
-        As in :func:`run_align`.
-    **options
-        Further arguments of :func:`rankfold.decompose`.
-
-    Returns
-    -------
-    Summary
-    """
-    output = output or Output()
-    watch = watch or Unwatched()
-    _check_schedule("rpca", options)
-    began = time.perf_counter()
-    with whole_or_nothing(folder, output.overwrite) as draft:
-        stack = _read(source, choice.reduction, options, watch, views=False)
-        result = decompose(_with_gaps(stack), observe=watch, **options)
-        result = _in_units(result, stack)
-        run = fill(draft, result, stack, source, {"seconds": _since(began), **(config or {})})
-        remarks = _finish(run, source, output, watch)
-    return Summary(
-        folder=Path(folder),
-        status=result.status,
-        images=len(source),
-        rank=result.rank,
-        objective=result.objective,
-        gap=result.gap,
-        occluders=tuple(one.as_dict(source.names) for one in result.occluders),
-        seconds=_since(began),
-        remarks=tuple(remarks),
-    )
+def _checkpoint(folder: str | Path, options: Mapping[str, Any], resume: bool) -> Checkpoint | None:
+    """Where an alignment keeps what it needs to go on; None for a method that moves nothing."""
+    place = unfinished(folder)
+    if resume and not is_checkpoint(place):
+        raise InputError(
+            f"there is nothing to go on from, because {place} is not there; leave out resume=True"
+        )
+    if not get_method(options.get("method", "meadmm")).moves:
+        return None
+    return Checkpoint(place, keep=True)
 
 
-def _check_schedule(default: str, options: Mapping[str, Any]) -> None:
+def name_leftovers(folder: str | Path, watch: Watch, goes_on: bool) -> None:
+    """Say what killed runs to the same place have left; not what this run goes on from."""
+    for one in leftovers(Path(folder)):
+        used = one.kind == "lock" or (one.kind == "unfinished" and goes_on)
+        # A folder at the place of the run may have runs in it, which are others.
+        if not used and one.run == Path(folder):
+            watch.remark(one.sentence)
+
+
+def check_schedule(default: str, options: Mapping[str, Any]) -> None:
     """Refuse a schedule that has no effect before the pictures are read, which may take long."""
     names = ("projector", "rank_surrogate", "schedule")
     chosen = {name: options[name] for name in names if name in options}
@@ -204,6 +216,14 @@ def _read(
     return source.stack(reduction, options.get("dtype", np.float64), watch.advance, views)
 
 
+def shown_stack(
+    source: Source, shown: list[int], choice: Choice, options: Mapping[str, Any]
+) -> Stack:
+    """Read the pictures that the report of a large run shows."""
+    some = source.some(shown)
+    return some.stack(choice.reduction, options.get("dtype", np.float64), views=False)
+
+
 def _crop(result: Alignment) -> tuple[Alignment, list[str]]:
     """Cut to the common area; without one keep the whole frame, which is better than nothing."""
     try:
@@ -212,31 +232,7 @@ def _crop(result: Alignment) -> tuple[Alignment, list[str]]:
         return result, ["The pictures have no area in common, so nothing was cropped."]
 
 
-def _with_gaps(stack: Stack) -> Array:
-    """Stack pictures of one size as (n, h, w[, c]) with NaN where a pixel may not be used."""
-    pictures = []
-    for source, mask in zip(stack.sources, stack.masks, strict=True):
-        usable = mask[..., None] if source.ndim == 3 else mask
-        pictures.append(np.where(usable, source, np.nan))
-    return np.stack(pictures)
-
-
-def _in_units(result: Decomposition, stack: Stack) -> Decomposition:
-    """Bring a decomposition of values in [0, 1] back to the units of the files."""
-    pixel_axes = [1] * (result.low_rank.ndim - 1)
-    units = stack.units.reshape(-1, *pixel_axes)  # n x 1 x 1 or n x 1 x 1 x 1
-    # Singular values and objective belong to all pictures at once: they take the largest unit.
-    unit = float(stack.units.max())
-    return replace(
-        result,
-        low_rank=result.low_rank * units,
-        sparse=result.sparse * units,
-        singular_values=unit * result.singular_values,
-        objective=unit * result.objective,
-    )
-
-
-def _finish(run: Run, source: Source, output: Output, watch: Watch) -> list[str]:
+def finish(run: Run, source: Source, output: Output, watch: Watch) -> list[str]:
     """Write pictures and report; what cannot be written becomes a remark, the result is kept."""
     remarks = []
     if output.pictures:
@@ -261,6 +257,6 @@ def _named(result: Alignment, which: npt.NDArray[np.bool_]) -> tuple[str, ...]:
     return tuple(name for name, one in zip(result.names, which, strict=True) if one)
 
 
-def _since(began: float) -> float:
+def since(began: float) -> float:
     """Count the seconds since ``began``, to the hundredth."""
     return round(time.perf_counter() - began, 2)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Protocol
 
 from rankfold.status import Record
@@ -19,6 +20,12 @@ class Watch(Protocol):
     def begin_stage(self, name: str, stages: tuple[str, ...]) -> None:
         """A stage of the alignment begins; ``stages`` are all that run."""
 
+    def remark(self, text: str) -> None:
+        """Something is to be said that is not a step."""
+
+    def going_on(self, folder: Path, done: int) -> None:
+        """An interrupted run goes on from a folder, in which so many outer iterations are done."""
+
     def __call__(self, record: Record) -> bool:
         """Look at an iteration; return True to stop the run and keep what there is."""
 
@@ -34,6 +41,12 @@ class Unwatched:
 
     def begin_stage(self, name: str, stages: tuple[str, ...]) -> None:
         """Take no notice of a stage."""
+
+    def remark(self, text: str) -> None:
+        """Take no notice of a remark."""
+
+    def going_on(self, folder: Path, done: int) -> None:
+        """Take no notice of what is done."""
 
     def __call__(self, record: Record) -> bool:  # noqa: ARG002 (every watch takes a record)
         """Let the run go on."""

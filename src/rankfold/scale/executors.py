@@ -16,6 +16,7 @@ from itertools import count
 from typing import Any, Protocol, TypeVar
 
 from rankfold.errors import InputError
+from rankfold.scale.stores import MEMORY, Store
 
 # Values that a task must compute to be worth a thread. Below that, threads spend more time on
 # waiting for the interpreter than they gain.
@@ -26,7 +27,11 @@ R = TypeVar("R")
 
 
 class Executor(Protocol):
-    """Runs one function on every slab. The function may write to its slab; its result is small."""
+    """Runs one function on every slab. The function may write to its slab; its result is small.
+
+    One that has an attribute ``store`` also says where large arrays are kept; they are in memory
+    otherwise.
+    """
 
     def run(self, function: Callable[..., R], slabs: Sequence[S], *shared: object) -> list[R]:
         """Return ``[function(slab, *shared) for slab in slabs]``, in that order."""
@@ -34,7 +39,16 @@ class Executor(Protocol):
 
 
 class Serial:
-    """One slab after the other, in the calling thread."""
+    """One slab after the other, in the calling thread.
+
+    Parameters
+    ----------
+    store : Store
+        Where large arrays are kept.
+    """
+
+    def __init__(self, store: Store = MEMORY) -> None:
+        self.store = store
 
     def run(self, function: Callable[..., R], slabs: Sequence[S], *shared: object) -> list[R]:
         """Return ``[function(slab, *shared) for slab in slabs]``, computed in that order."""
@@ -48,10 +62,13 @@ class Threads:
     ----------
     n_jobs : int
         Number of threads that work, the calling one included.
+    store : Store
+        Where large arrays are kept.
     """
 
-    def __init__(self, n_jobs: int) -> None:
+    def __init__(self, n_jobs: int, store: Store = MEMORY) -> None:
         self.n_jobs = n_jobs
+        self.store = store
         self._pool = ThreadPoolExecutor(max(n_jobs - 1, 1), thread_name_prefix="rankfold")
 
     def run(self, function: Callable[..., R], slabs: Sequence[S], *shared: object) -> list[R]:
@@ -95,7 +112,9 @@ def shared_out(executor: Executor | None, values: int) -> Executor:
 
 
 @contextmanager
-def executor_for(executor: Executor | None, n_jobs: int | None) -> Iterator[Executor]:
+def executor_for(
+    executor: Executor | None, n_jobs: int | None, store: Store = MEMORY
+) -> Iterator[Executor]:
     """Give the caller's executor, or a new one for the duration of the block.
 
     BLAS is held to one thread meanwhile. Its own splitting would change the last bits with the
@@ -107,15 +126,17 @@ def executor_for(executor: Executor | None, n_jobs: int | None) -> Iterator[Exec
         What the caller passed; if given, ``n_jobs`` is not used.
     n_jobs : int or None
         Number of threads: None or 1 for the calling one, -1 for as many as there are cores.
+    store : Store
+        Where a new executor keeps large arrays.
     """
     threads = _number_of_threads(n_jobs)
     with _SINGLE_BLAS:
         if executor is not None:
             yield executor
         elif threads == 1:
-            yield Serial()
+            yield Serial(store)
         else:
-            with Threads(threads) as pool:
+            with Threads(threads, store) as pool:
                 yield pool
 
 
@@ -158,6 +179,13 @@ class _SingleBlas:
 
 # One for the process, because the limit holds for the process.
 _SINGLE_BLAS = _SingleBlas()
+
+
+@contextmanager
+def single_blas() -> Iterator[None]:
+    """Hold BLAS to one thread for the duration of the block."""
+    with _SINGLE_BLAS:
+        yield
 
 
 @cache

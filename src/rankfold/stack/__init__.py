@@ -4,13 +4,14 @@ from rankfold.stack.checks import Bools
 from rankfold.stack.frame import Frame, rescaling
 from rankfold.stack.points import Points
 from rankfold.stack.scaling import power_of_two
-from rankfold.stack.stack import LUMINANCE, Stack
+from rankfold.stack.stack import LUMINANCE, Origin, Stack
 from rankfold.stack.views import View, view_of
 
 __all__ = [
     "LUMINANCE",
     "Bools",
     "Frame",
+    "Origin",
     "Points",
     "Stack",
     "View",

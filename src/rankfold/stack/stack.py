@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -19,6 +19,22 @@ from rankfold.stack.views import VIEW_SIDE, View, view_of
 
 # Weights of red, green and blue in Rec. 601, as in most conversions from RGB to grey.
 LUMINANCE = np.array([0.299, 0.587, 0.114])
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where pictures lie on disk.
+
+    Parameters
+    ----------
+    path : str
+        As the caller wrote it.
+    opened_with : mapping
+        How it was opened, in plain values.
+    """
+
+    path: str
+    opened_with: Mapping[str, Any]
 
 
 @dataclass(frozen=True)
@@ -47,6 +63,10 @@ class Stack:
     views : n View
         Small grey copies of the originals, in which keypoints are looked for; empty where nothing
         was reduced, because then they can be made from the sources.
+    span : float, optional
+        The range of values of the batch that these pictures are part of; their own if left out.
+    origin : Origin, optional
+        Where the pictures lie on disk, if they are as they were read.
     """
 
     sources: tuple[npt.NDArray[Any], ...]
@@ -57,6 +77,8 @@ class Stack:
     reduction: int = 1
     originals: tuple[tuple[int, int], ...] = ()
     views: tuple[View, ...] = ()
+    span: float | None = None
+    origin: Origin | None = None
 
     @classmethod
     def of(
@@ -124,6 +146,7 @@ class Stack:
             units=self.units * again.units,
             # Views that were kept do not know of further masks.
             views=self.views if masks is None else (),
+            origin=None,
         )
 
     @classmethod
@@ -161,17 +184,40 @@ class Stack:
 
     def only(self, index: int) -> Stack:
         """Return the picture at ``index`` as a stack of one."""
-        original = self.original_shapes[index]
+        return self.some([index])
+
+    def some(self, indices: Sequence[int]) -> Stack:
+        """Return the pictures at ``indices`` as a stack, in that order."""
+        chosen = [int(k) for k in indices]
         return replace(
             self,
-            sources=(self.sources[index],),
-            masks=(self.masks[index],),
-            names=(self.names[index],),
-            units=self.units[[index]],
-            came_as_integers=self.came_as_integers[[index]],
-            originals=(original,) if self.originals else (),
-            views=self.views[index : index + 1],
+            sources=tuple(self.sources[k] for k in chosen),
+            masks=tuple(self.masks[k] for k in chosen),
+            names=tuple(self.names[k] for k in chosen),
+            units=self.units[chosen],
+            came_as_integers=self.came_as_integers[chosen],
+            originals=tuple(self.originals[k] for k in chosen) if self.originals else (),
+            views=tuple(self.views[k] for k in chosen) if self.views else (),
         )
+
+    def as_part_of(self, span: float, unit: float) -> Stack:
+        """Return these pictures as part of a batch.
+
+        Parameters
+        ----------
+        span : float
+            The range of values of the batch, see :attr:`value_range`.
+        unit : float
+            What 1.0 is in its pictures that did not come as integers.
+        """
+        # Pictures of an integer type have the unit of that type in every batch.
+        factors = np.where(self.came_as_integers, 1.0, self.units / unit)
+        sources = tuple(
+            source if factor == 1 else source * source.dtype.type(factor)
+            for source, factor in zip(self.sources, factors, strict=True)
+        )
+        units = np.where(self.came_as_integers, self.units, unit)
+        return replace(self, sources=sources, units=units, span=span, origin=None)
 
     def reduced(self, factor: int, views: bool = True) -> Stack:
         """Make the pictures coarser, each pixel the mean over a square of valid pixels.
@@ -203,6 +249,8 @@ class Stack:
             reduction=self.reduction * factor,
             originals=tuple(self.original_shapes),
             views=self.views_to_match() if views else (),
+            # To make pictures coarser twice is not to make them coarser once, to the last bit.
+            origin=self.origin if self.reduction == 1 else None,
         )
 
     def views_to_match(self, side: int = VIEW_SIDE) -> tuple[View, ...]:
@@ -255,6 +303,8 @@ class Stack:
 
         The range of floats is taken over the valid pixels of all pictures.
         """
+        if self.span is not None:
+            return self.span
         # Integers were divided by the top of their type, whether they reach it or not.
         if self.came_as_integers.any():
             return 1.0
@@ -272,7 +322,7 @@ class Stack:
         count = self.channels
         weights = LUMINANCE if count == 3 else np.full(count, 1 / count)
         grey = tuple(source @ weights.astype(source.dtype) for source in self.sources)
-        return replace(self, sources=grey)
+        return replace(self, sources=grey, origin=None)
 
     def check_alignable(self) -> None:
         """Refuse what cannot be aligned: a single picture, or one that is constant."""

@@ -32,6 +32,7 @@ Floats = npt.NDArray[np.float64]
 def differentiate(
     planes: Floats,
     cells: Bools,
+    window: Any,
     matrix: Floats,
     derivative: Floats,
     height: int,
@@ -44,7 +45,7 @@ def differentiate(
 
     Parameters
     ----------
-    planes, cells, matrix, height, width
+    planes, cells, window, matrix, height, width
         As in :func:`rankfold.warp.kernels.sample`.
     derivative : (p, 3, 3) array
         Derivative of the matrix by the parameters.
@@ -54,7 +55,8 @@ def differentiate(
     channels = len(planes)
     m = height * width
     gradient = np.empty((channels, 2, m), values.dtype)
-    sample(planes, cells, matrix, height, width, values.reshape(channels, m), gradient, valid[:m])
+    rows = values.reshape(channels, m)
+    sample(planes, cells, window, matrix, height, width, rows, gradient, valid[:m])
     # All channels have the validity of the first.
     for j in range(m, channels * m):
         valid[j] = valid[j - m]

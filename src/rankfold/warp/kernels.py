@@ -37,6 +37,7 @@ Floats = npt.NDArray[np.float64]
 def sample(
     planes: Floats,
     cells: Bools,
+    window: Any,
     matrix: Floats,
     height: int,
     width: int,
@@ -49,9 +50,12 @@ def sample(
     Parameters
     ----------
     planes : (c, h + 2, w + 2) array
-        Coefficients of the spline, those of the picture with one more around them, mirrored.
+        Coefficients of the spline of the picture, or of a part of it that holds the frame, with one
+        more around them.
     cells : (h + 2, w + 2) array
         Whether all pixels that a point of the cell depends on may be used; empty if all may.
+    window : four int
+        Where in the picture the planes lie, as x and y, and width and height of the picture.
     matrix : (3, 3) array
         T, from the frame to the picture.
     height, width : int
@@ -91,7 +95,7 @@ def sample(
             on = slice(k, k + width)
             map_row(matrix, (first + k) // width, columns, xs[on], ys[on], zs[on])
         # Steps 2 and 3: in which cells, and which of them may be used.
-        find_cells(xs, ys, zs, h, w, corners, seen)
+        find_cells(xs, ys, zs, window, h, w, corners, seen)
         if cells.size > 0:
             drop_unknown(cells, corners, seen)
         # Step 4: the weights, which all channels share.
@@ -153,6 +157,7 @@ def add_values_and_gradient(
 def sample_many(
     planes: Floats,
     cells: Bools,
+    window: Any,
     matrices: Floats,
     height: int,
     width: int,
@@ -162,13 +167,14 @@ def sample_many(
     """Write values (k, c, m) and validity (k, m) at several transforms (k, 3, 3)."""
     nothing = np.empty((0, 2, height * width), values.dtype)
     for k in range(len(matrices)):
-        sample(planes, cells, matrices[k], height, width, values[k], nothing, valid[k])
+        sample(planes, cells, window, matrices[k], height, width, values[k], nothing, valid[k])
 
 
 @njit(cache=True, nogil=True)
 def try_out(
     planes: Floats,
     cells: Bools,
+    window: Any,
     matrix: Floats,
     height: int,
     width: int,
@@ -186,7 +192,7 @@ def try_out(
     trial = np.empty((channels, m), row.dtype)
     seen = np.empty(m, np.bool_)
     no_gradient = np.empty((0, 2, m), row.dtype)
-    sample(planes, cells, matrix, height, width, trial, no_gradient, seen)
+    sample(planes, cells, window, matrix, height, width, trial, no_gradient, seen)
     # Scaled to the row's norm, as line 4 of Algorithm 1 would scale it.
     before, after, count = compare(trial, seen, row, valid, target)
     if 2 * count < np.count_nonzero(valid):

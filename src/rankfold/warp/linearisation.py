@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from rankfold.errors import InputError
 from rankfold.families import Family, Floats, coordinate_jacobian, shift
-from rankfold.scale import Executor, shared_out
+from rankfold.scale import Executor, shared_out, store_of
 from rankfold.stack import Bools
 from rankfold.warp.sampling import Sampler
 
@@ -133,10 +133,11 @@ def linearise(sampler: Sampler, motion: Motion, executor: Executor | None = None
     n = len(sampler)
     p = motion.family.size
     m = int(np.prod(sampler.row_shape))
-    data = np.empty((n, m), sampler.dtype)
-    valid = np.empty((n, m), np.bool_)
+    store = store_of(executor)
+    data = store.zeros((n, m), sampler.dtype)
+    valid = store.zeros((n, m), np.bool_)
     # Holds the rows of J_i first, and Q_i once they are orthonormal.
-    basis = np.empty((n, p, m), sampler.dtype)
+    basis = store.zeros((n, p, m), sampler.dtype)
     to_parameters = np.empty((n, p, p))
 
     def linearise_one(i: int) -> float:
@@ -144,6 +145,7 @@ def linearise(sampler: Sampler, motion: Motion, executor: Executor | None = None
         sampler.differentiate(i, matrices[i], derivatives[i], data[i], basis[i], valid[i])
         # Lines 3 and 4: D_i, then J_i = Q_i R_i.
         norm = normalise_and_orthonormalise(data[i], basis[i], reach[i], noise, to_parameters[i])
+        store.done(data[i], basis[i], valid[i], sampler.sources[i].planes)
         return float(norm)
 
     values_a_picture = (1 + p) * m
@@ -156,19 +158,31 @@ def warp_normalised(
     sampler: Sampler, transforms: Floats, executor: Executor | None = None
 ) -> tuple[Array, Floats, Bools]:
     """Return D (n, m), norms (n,) and validity (n, m) at ``transforms`` (n, 3, 3): line 4 alone."""
+    store = store_of(executor)
+    n = len(sampler)
+    m = int(np.prod(sampler.row_shape))
+    data = store.zeros((n, m), sampler.dtype)
+    valid = store.zeros((n, m), np.bool_)
+
+    def sample_one(index: int) -> float:
+        data[index], valid[index], norm = normalised_row(sampler, index, transforms[index])
+        store.done(data[index], valid[index], sampler.sources[index].planes)
+        return norm
+
+    norms = np.array(shared_out(executor, m).run(sample_one, range(n)))
+    _refuse_unseen(norms, sampler)
+    return data, norms, valid
+
+
+def normalised_row(sampler: Sampler, index: int, matrix: Floats) -> tuple[Array, Bools, float]:
+    """Return a picture's row (m,) of D, its validity (m,), and the norm it was divided by."""
     from rankfold.sums import dot
 
-    def sample_one(index: int) -> tuple[Array, Bools]:
-        values, _, valid = sampler.sample(index, transforms[index])
-        return values.ravel(), np.tile(valid, sampler.channels)
-
-    values_a_picture = int(np.prod(sampler.row_shape))
-    sampled = shared_out(executor, values_a_picture).run(sample_one, range(len(sampler)))
+    values, _, seen = sampler.sample(index, matrix)
+    row = values.ravel()
     # The same sum as in ``linearise``, in pieces and in double precision over them.
-    norms = np.array([np.sqrt(dot(row, row)) for row, _ in sampled])
-    _refuse_unseen(norms, sampler)
-    data = np.stack([row / float(norm) for (row, _), norm in zip(sampled, norms, strict=True)])
-    return data, norms, np.stack([valid for _, valid in sampled])
+    norm = float(np.sqrt(dot(row, row)))
+    return (row / norm if norm > 0 else row), np.tile(seen, sampler.channels), norm
 
 
 def _noise(dtype: npt.DTypeLike) -> float:

@@ -54,32 +54,49 @@ def map_row(matrix: Floats, row: int, columns: Floats, xs: Floats, ys: Floats, z
 
 @njit(cache=True, nogil=True)
 def find_cells(
-    xs: Floats, ys: Floats, zs: Floats, h: int, w: int, corners: Array, seen: Bools
+    xs: Floats,
+    ys: Floats,
+    zs: Floats,
+    window: Any,
+    h: int,
+    w: int,
+    corners: Array,
+    seen: Bools,
 ) -> None:
     """Replace places (xs, ys) in a picture by places in their cells, and say where the cells are.
 
-    ``corners`` (m,) gets the index, in a flat plane, of the first of a point's sixteen
-    coefficients; ``seen`` (m,) whether the point is on the picture of ``h`` x ``w`` pixels. Behind
-    a homography's horizon (zs <= 0) there is no picture, nor outside the outermost pixel centres.
-    ``zs`` is used up.
+    ``corners`` (m,) gets the index, in a flat plane of the part of ``h`` x ``w`` pixels, of the
+    first of a point's sixteen coefficients; ``seen`` (m,) whether the point is on the picture,
+    whose size and where the part lies in it are in ``window``. Behind a homography's horizon
+    (zs <= 0) there is no picture, nor outside the outermost pixel centres. ``zs`` is used up.
+
+    Places are those in the picture, and only cells are counted from where the part begins: what a
+    point gets does not depend on the part, to the last bit.
     """
+    left, top, width, height = window
     for k in range(len(xs)):
         x = xs[k]
         y = ys[k]
         seen[k] = (
-            (zs[k] > 0) & (x >= -EDGE) & (x <= w - 1 + EDGE) & (y >= -EDGE) & (y <= h - 1 + EDGE)
+            (zs[k] > 0)
+            & (x >= -EDGE)
+            & (x <= width - 1 + EDGE)
+            & (y >= -EDGE)
+            & (y <= height - 1 + EDGE)
         )
     # Indices are computed in floating point, which is exact here and can be vectorised.
     right = float(w - 2)
     bottom = float(h - 2)
     stride = float(w + 2)
+    first_x = float(left)
+    first_y = float(top)
     for k in range(len(xs)):
         x = max(xs[k], 0.0) if seen[k] else 0.0
         y = max(ys[k], 0.0) if seen[k] else 0.0
-        j = min(np.floor(x), right)
-        i = min(np.floor(y), bottom)
-        xs[k] = x - j
-        ys[k] = y - i
+        j = min(max(np.floor(x) - first_x, 0.0), right)
+        i = min(max(np.floor(y) - first_y, 0.0), bottom)
+        xs[k] = x - (j + first_x)
+        ys[k] = y - (i + first_y)
         zs[k] = i * stride + j
     for k in range(len(xs)):
         corners[k] = np.int64(zs[k])

@@ -14,10 +14,10 @@ import numpy as np
 import numpy.typing as npt
 
 from rankfold.families import Floats, point_jacobian
-from rankfold.scale import Executor, shared_out
+from rankfold.scale import Executor, shared_out, store_of
 from rankfold.stack import Bools, Frame, Stack
 from rankfold.warp.smoothing import reach_of
-from rankfold.warp.sources import PreparedSource, prepare_source
+from rankfold.warp.sources import PreparedSource, Window, prepare_source, prepared_in
 
 Array = npt.NDArray[Any]
 
@@ -89,8 +89,8 @@ class Sampler:
         values = np.empty((self.channels, m), self.dtype)
         gradient = np.empty((derived, 2, m), self.dtype)
         valid = np.empty(m, np.bool_)
-        planes, cells, there = self.source(index, matrix)
-        sample(planes, cells, there @ matrix, height, width, values, gradient, valid)
+        planes, cells, window = self.source(index, matrix)
+        sample(planes, cells, window, plain(matrix), height, width, values, gradient, valid)
         return values, gradient, valid
 
     def sample_many(self, index: int, matrices: Floats) -> tuple[Array, Bools]:
@@ -101,8 +101,8 @@ class Sampler:
         channels, height, width = self.row_shape
         values = np.empty((k, channels, height * width), self.dtype)
         valid = np.empty((k, height * width), np.bool_)
-        planes, cells, there = self.source(index, matrices)
-        sample_many(planes, cells, there @ matrices, height, width, values, valid)
+        planes, cells, window = self.source(index, matrices)
+        sample_many(planes, cells, window, plain(matrices), height, width, values, valid)
         # All channels have the same validity.
         return values.reshape(k, -1), np.tile(valid, channels)
 
@@ -131,19 +131,27 @@ class Sampler:
         from rankfold.warp.derivatives import differentiate
 
         height, width = self.frame.shape
-        planes, cells, there = self.source(index, matrix)
-        # ``there`` is a constant shift, so the derivative is composed with it like the matrix.
-        to_part = there @ matrix
-        change = there @ derivative
-        differentiate(planes, cells, to_part, change, height, width, values, slopes, valid)
+        planes, cells, window = self.source(index, matrix)
+        differentiate(
+            planes,
+            cells,
+            window,
+            plain(matrix),
+            plain(derivative),
+            height,
+            width,
+            values,
+            slopes,
+            valid,
+        )
 
-    def source(self, index: int, matrices: Floats) -> tuple[Floats, Bools, Floats]:
+    def source(self, index: int, matrices: Floats) -> tuple[Floats, Bools, Window]:
         """Return planes and cells of a picture that hold the frame at ``matrices`` (..., 3, 3).
 
-        The third result (3, 3) maps coordinates of the picture to those of the planes.
+        The third result says where in the picture they lie.
         """
         part = self.sources[index].around(self.frame, matrices)
-        return part.planes, part.cells, part.there
+        return part.planes, part.cells, part.window
 
 
 def prepare(
@@ -186,8 +194,14 @@ def prepare(
 
     # Small pictures are prepared in the calling thread.
     largest = max(mask.size for mask in stack.masks)
-    sources = shared_out(executor, largest).run(prepare_one, range(len(stack)))
-    return Sampler(frame, tuple(sources), stack.channels, stack.names, dtype, stack.value_range)
+    work = shared_out(executor, largest)
+    sources = prepared_in(store_of(executor), work, prepare_one, len(stack))
+    return Sampler(frame, sources, stack.channels, stack.names, dtype, stack.value_range)
+
+
+def plain(matrices: Floats) -> Floats:
+    """Return matrices as the compiled functions expect them: in one piece, and their own."""
+    return np.array(matrices, dtype=np.float64, order="C")
 
 
 def source_pixels_per_pixel(matrix: Floats, frame: Frame) -> float:

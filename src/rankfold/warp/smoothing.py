@@ -23,7 +23,7 @@ REACH = 4.0
 LEAST_WEIGHT = 1e-12
 
 
-def smooth(picture: Array, mask: Bools, sigma: float) -> Array:
+def smooth(picture: Array, mask: Bools, sigma: float, complete: bool | None = None) -> Array:
     """Return the mean around every pixel, weighted by a Gaussian and by the mask.
 
     Parameters
@@ -34,6 +34,9 @@ def smooth(picture: Array, mask: Bools, sigma: float) -> Array:
         True where a pixel may be used.
     sigma : float
         Standard deviation of the Gaussian, in px of the picture.
+    complete : bool, optional
+        Whether no pixel is missing in the whole picture, of which this may be a part: a part must
+        be computed as the whole is, to have the same last bits. By the mask if left out.
 
     Returns
     -------
@@ -46,7 +49,7 @@ def smooth(picture: Array, mask: Bools, sigma: float) -> Array:
     kernel = _kernel(sigma)
     weights = kernel.astype(kind, copy=False)
     total = np.empty(mask.shape, kind)
-    if mask.all():
+    if mask.all() if complete is None else complete:
         # The weight of a whole picture is a product of what is inside along y and along x.
         down, along = (_inside(size, kernel).astype(kind, copy=False) for size in mask.shape)
         convolve(np.ascontiguousarray(picture), weights, down, along, total)

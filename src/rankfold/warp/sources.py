@@ -8,13 +8,14 @@ ready, with some room around it, and another part when the frame has left the fi
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from rankfold.families import Floats, shift
+from rankfold.families import Floats
+from rankfold.scale import MEMORY, Executor, Store
 from rankfold.stack import Bools, Frame
 from rankfold.warp.smoothing import smooth
 
@@ -23,8 +24,13 @@ Array = npt.NDArray[Any]
 # Planes (c, h + 2, w + 2) and cells (h + 2, w + 2), see ``prepare_source``.
 Coefficients = tuple[Floats, Bools]
 
-# Unit: px. A coefficient this far from an edge does not depend on it: 0.27^32 is below rounding.
-TAIL = 32
+# Where in its picture a part begins, as x and y, and width and height of the picture.
+Window = tuple[int, int, int, int]
+
+# Unit: px. A coefficient this far from an edge does not depend on it, to the last bit. What an edge
+# adds falls by 0.27 a pixel: after 28 it is below rounding, and the last bit, in which it may still
+# show, stays wrong with a probability of 0.27 a pixel from there on.
+TAIL = 64
 
 # Share of the frame's size in the picture: the frame may go this far to any side of where it was
 # before another part is prepared.
@@ -36,6 +42,9 @@ WHOLE_ABOVE = 0.5
 # Unit: pixels. Pictures up to this size are always prepared whole, which takes less time than to
 # ask again and again where the frame is.
 SMALL_PICTURE = 2**18
+
+# Pictures that are prepared before their coefficients go to a store.
+TOGETHER = 32
 
 # Unit: px. A narrower Gaussian changes nothing to three digits and is not applied.
 LEAST_BLUR = 0.05
@@ -49,8 +58,7 @@ class PreparedPart:
     planes: Floats
     # (h + 2, w + 2): may points between pixels [i, j] and [i+1, j+1] be used? Empty if all may.
     cells: Bools
-    # (3, 3): from coordinates of the picture to coordinates of the part.
-    there: Floats
+    window: Window
     # (2,) as (x, y): infinite where the part ends with the picture.
     low: Floats
     high: Floats
@@ -61,7 +69,8 @@ class PreparedPart:
 class PreparedSource:
     """A picture of which the part under the frame is prepared, and another one when that moves on.
 
-    Once the whole picture has been prepared, it stays so.
+    Once the whole picture has been prepared, it stays so. Which part is prepared depends on where
+    the frame has been before; what is sampled does not, to the last bit.
 
     Parameters
     ----------
@@ -72,7 +81,8 @@ class PreparedSource:
         How many pixels (besides ``TAIL``) at an edge of a part have wrong values, because
         ``prepare`` did not see beyond the edge.
     prepare : callable
-        From a part (h, w[, c]) and its mask (h, w) to planes and cells.
+        From a part (h, w[, c]), its mask (h, w), and whether no pixel of the picture is missing, to
+        planes and cells.
     frame, matrices : Frame and (..., 3, 3) array
         What is prepared first.
     """
@@ -82,13 +92,14 @@ class PreparedSource:
         picture: Array,
         mask: Bools,
         margin: int,
-        prepare: Callable[[Array, Bools], Coefficients],
+        prepare: Callable[[Array, Bools, bool], Coefficients],
         frame: Frame,
         matrices: Floats,
     ) -> None:
         # Set to None once the whole picture is prepared, so that its memory can be freed.
         self._picture: Array | None = picture
         self._mask = mask
+        self._complete = bool(mask.all())
         self._size = np.array(mask.shape[::-1])
         self._margin = TAIL + margin
         self._prepare = prepare
@@ -104,6 +115,16 @@ class PreparedSource:
             held = self._prepare_between(low, high)
             self._held = held
         return held
+
+    @property
+    def planes(self) -> Floats:
+        """The coefficients that are held at the moment."""
+        return self._held.planes
+
+    def move_to(self, room: Floats) -> None:
+        """Hold the coefficients in other room of their shape."""
+        room[...] = self._held.planes
+        self._held = replace(self._held, planes=room)
 
     def _ends(self, frame: Frame, matrices: Floats) -> tuple[Floats, Floats]:
         """The least and the greatest (x, y) of the frame on the picture, each (2,)."""
@@ -124,13 +145,13 @@ class PreparedSource:
             start = np.zeros_like(size)
             stop = size
         part = np.s_[start[1] : stop[1], start[0] : stop[0]]
-        planes, cells = self._prepare(self._picture[part], self._mask[part])
+        planes, cells = self._prepare(self._picture[part], self._mask[part], self._complete)
         if whole:
             self._picture = None
         return PreparedPart(
             planes,
             cells,
-            there=shift(-start),
+            window=(int(start[0]), int(start[1]), int(size[0]), int(size[1])),
             low=np.where(start > 0, start + self._margin, -np.inf),
             high=np.where(stop < size, stop - 1 - self._margin, np.inf),
             whole=whole,
@@ -143,6 +164,23 @@ class PreparedSource:
         if total <= SMALL_PICTURE or pixels > WHOLE_ABOVE * total:
             return True
         return not self._mask[start[1] : stop[1], start[0] : stop[0]].all()
+
+
+def prepared_in(
+    store: Store, executor: Executor, prepare: Callable[[int], PreparedSource], count: int
+) -> tuple[PreparedSource, ...]:
+    """Prepare pictures, and keep their coefficients in a store, where that is not memory."""
+    if store is MEMORY:
+        return tuple(executor.run(prepare, range(count)))
+    found: list[PreparedSource] = []
+    for first in range(0, count, TOGETHER):
+        some = executor.run(prepare, range(first, min(first + TOGETHER, count)))
+        rooms = store.pieces([source.planes.shape for source in some], np.float64)
+        for source, room in zip(some, rooms, strict=True):
+            source.move_to(room)
+            store.done(room)
+        found += some
+    return tuple(found)
 
 
 def extent(corners: Floats, matrices: Floats) -> tuple[Floats, Floats]:
@@ -159,13 +197,17 @@ def extent(corners: Floats, matrices: Floats) -> tuple[Floats, Floats]:
     return points.min(axis=(0, 2)), points.max(axis=(0, 2))
 
 
-def prepare_source(source: Array, mask: Bools, blur: float) -> Coefficients:
+def prepare_source(
+    source: Array, mask: Bools, complete: bool | None = None, *, blur: float
+) -> Coefficients:
     """Return a picture's spline coefficients and the cells that do not depend on missing pixels.
 
     Parameters
     ----------
     source, mask : (h, w[, c]) and (h, w) arrays
         The picture, and True where a pixel may be used.
+    complete : bool, optional
+        As in :func:`rankfold.warp.smoothing.smooth`.
     blur : float
         Standard deviation in px of a Gaussian blur that comes first. It is a mean over the pixels
         that may be used: beyond the edge and under the mask there is nothing, not zeros.
@@ -182,7 +224,7 @@ def prepare_source(source: Array, mask: Bools, blur: float) -> Coefficients:
     channels = np.moveaxis(np.atleast_3d(source), 2, 0)
     planes = [np.ascontiguousarray(plane, dtype=np.float64) for plane in channels]
     if blur > LEAST_BLUR:
-        planes = [smooth(plane, mask, blur) for plane in planes]
+        planes = [smooth(plane, mask, blur, complete) for plane in planes]
     cells = np.ones((0, 0), np.bool_)
     if not mask.all():
         planes, cells = _fill_missing(planes, mask)

@@ -6,7 +6,7 @@ import pytest
 from rankfold.admm import Problem, Settings, layout, solve
 from rankfold.admm import blocks as admm_blocks
 from rankfold.admm.blocks import Pixels, joined, project_onto
-from rankfold.admm.layout import ALL, copy_slab, cut, pieces
+from rankfold.admm.layout import ALL, copy_slabs, cut, pieces
 from rankfold.admm.slabs import Slabs
 from rankfold.manifold import get_projector
 from rankfold.scale import Serial
@@ -76,7 +76,7 @@ class TestCutting:
     def test_a_slab_is_a_copy_in_the_precision_of_the_data(self):
         problem = problem_of()
         single = Problem(problem.data.astype(np.float32), LAM, problem.weights > 0, problem.basis)
-        slab = copy_slab(single, slice(2, 5), slice(10, 30))
+        (slab,) = copy_slabs(single, [(slice(2, 5), slice(10, 30))])
         for name in "VQWXAEYP":
             assert getattr(slab, name).dtype == np.float32
         np.testing.assert_array_equal(slab.V, single.data[2:5, 10:30])
@@ -89,9 +89,9 @@ def filled(problem, by, length):
     """Slabs cut along columns or rows, with A, E and V that tell every value from the others."""
     n, m = problem.data.shape
     if by == "columns":
-        slabs = [copy_slab(problem, ALL, columns) for columns in pieces(m, length)]
+        slabs = copy_slabs(problem, [(ALL, columns) for columns in pieces(m, length)])
     else:
-        slabs = [copy_slab(problem, rows, ALL) for rows in pieces(n, length)]
+        slabs = copy_slabs(problem, [(rows, ALL) for rows in pieces(n, length)])
     rng = np.random.default_rng(1)
     whole = {name: rng.standard_normal((n, m)) for name in "AEV"}
     for slab in slabs:
@@ -104,7 +104,7 @@ def filled(problem, by, length):
 class TestPixels:
     def test_any_columns_can_be_read(self, by, length):
         slabs, whole = filled(problem_of(), by, length)
-        pixels = Pixels(problem_of(), slabs)
+        pixels = Pixels(slabs, 90)
         for low, high in ((0, 90), (3, 4), (6, 8), (13, 50), (85, 90)):
             for name, values in whole.items():
                 np.testing.assert_array_equal(pixels.read(name, low, high), values[:, low:high])
@@ -112,7 +112,7 @@ class TestPixels:
     def test_a_block_brings_the_pixels_around_it_along_as_far_as_there_are_any(self, by, length):
         problem = problem_of()
         slabs, whole = filled(problem, by, length)
-        pixels = Pixels(problem, slabs)
+        pixels = Pixels(slabs, problem.data.shape[1])
         for columns in (slice(0, 7), slice(21, 28), slice(84, 90)):
             block = pixels.block(columns, 10, Serial())
             first = max(columns.start - 10, 0)
@@ -127,7 +127,7 @@ class TestPixels:
 
     def test_the_blocks_cover_all_pixels_and_give_the_gram_matrix(self, by, length):
         slabs, whole = filled(problem_of(), by, length)
-        pixels = Pixels(problem_of(), slabs)
+        pixels = Pixels(slabs, 90)
         covered = [k for piece in pixels.columns for k in range(piece.start, piece.stop)]
         assert covered == list(range(90))
         np.testing.assert_allclose(pixels.gram(), whole["A"] @ whole["A"].T, atol=1e-12)
@@ -177,7 +177,7 @@ class TestJoined:
             counting = Counting()
             project_onto(projector, problem, slabs, None, counting)
             counts.append(counting.counts[0])
-            found.append(Pixels(problem, slabs).read("P", 0, 240))
+            found.append(Pixels(slabs, problem.data.shape[1]).read("P", 0, 240))
         assert counts == [10, 5, 2, 1]
         for other in found[1:]:
             np.testing.assert_allclose(other, found[0], rtol=1e-9, atol=1e-12)
@@ -203,7 +203,7 @@ def test_the_pieces_are_put_together_to_arrays_like_the_data(shape, whole, monke
     problem = problem_of(*shape)
     slabs = Slabs(problem, Serial())
     slabs.start(divisor=4.0, mu=1.0)
-    A, E, Y = slabs.results()
+    A, E, Y = (slabs.result(name) for name in "AEY")
     assert A.shape == E.shape == shape
     np.testing.assert_array_equal(Y, problem.data / 4.0)
     solution = solve(problem, Settings(tol=1e-5))

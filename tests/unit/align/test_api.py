@@ -19,7 +19,8 @@ def test_public_names_and_keywords_are_the_documented_ones():
     expected = (
         "images method family frame init masks sparsity_weight projector n_neighbors "
         "rank_surrogate features rescue shared start coarse frame_of channels gauge max_outer "
-        "outer_tol max_inner inner_tol schedule n_jobs executor observe strict dtype settings"
+        "outer_tol max_inner inner_tol schedule n_jobs executor memory_limit scratch observe "
+        "checkpoint strict dtype settings sample"
     )
     assert list(inspect.signature(rf.align).parameters) == expected.split()
     assert list(inspect.signature(rf.decompose).parameters)[:2] == ["X", "method"]

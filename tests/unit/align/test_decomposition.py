@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 import rankfold as rf
-from rankfold.align.decomposition import Samples
+from rankfold.align.samples import Samples
 from rankfold.datasets import low_rank_plus_sparse
+from rankfold.io import write_picture
 
 PICTURES = np.random.default_rng(0).random((4, 20, 20))
 
@@ -138,3 +139,47 @@ def test_settings_reach_the_manifold():
     one = rf.decompose(X, method="meadmm")
     two = rf.decompose(X, method="meadmm", settings=heavy)
     assert np.abs(one.low_rank - two.low_rank).max() > 1e-6
+
+
+class TestPaths:
+    @pytest.fixture
+    def street(self, tmp_path):
+        pictures = (255 * np.random.default_rng(1).random((5, 12, 14, 3))).astype(np.uint8)
+        folder = tmp_path / "street"
+        folder.mkdir()
+        for k, picture in enumerate(pictures):
+            write_picture(folder / f"{k}.png", picture)
+        return folder, pictures
+
+    def test_pictures_are_read_and_come_back_in_their_units(self, street):
+        folder, pictures = street
+        found = rf.decompose(folder)
+        given = rf.decompose(pictures / 255.0)
+        np.testing.assert_array_equal(found.low_rank, 255 * given.low_rank)
+        np.testing.assert_allclose(found.low_rank + found.sparse, pictures, atol=1e-9)
+        np.testing.assert_allclose(found.objective, 255 * given.objective)
+
+    def test_floats_share_one_unit(self, tmp_path):
+        pictures = np.random.default_rng(2).random((4, 9, 11)).astype(np.float32)
+        pictures[2] *= 2.0**30
+        np.save(tmp_path / "much.npy", pictures)
+        found = rf.decompose(tmp_path / "much.npy")
+        sums = found.low_rank + found.sparse
+        np.testing.assert_allclose(sums, pictures, rtol=1e-6, atol=1)
+
+    def test_missing_pixels_stay_missing(self, tmp_path):
+        pictures = np.random.default_rng(2).random((4, 9, 11))
+        pictures[1, 3, 4] = np.nan
+        np.save(tmp_path / "holes.npy", pictures)
+        found = rf.decompose(tmp_path / "holes.npy")
+        assert found.sparse[1, 3, 4] == 0
+        assert np.isfinite(found.low_rank).all()
+
+    @pytest.mark.parametrize(
+        ("count", "message"), [(1, "has one picture only"), (2, "have 2 different sizes")]
+    )
+    def test_what_cannot_be_decomposed_is_refused(self, tmp_path, count, message):
+        for k in range(count):
+            write_picture(tmp_path / f"{k}.png", np.full((10 + k, 12), 9.0))
+        with pytest.raises(rf.InputError, match=message):
+            rf.decompose(tmp_path)

@@ -9,7 +9,7 @@ import pytest
 
 import rankfold as rf
 from commands import COMMANDS, ROOT, run
-from rankfold.cli.app import Voice, table_of
+from rankfold.cli.app import Terminated, Voice, table_of
 
 DOCUMENTED = (ROOT / "docs" / "commands.md").read_text(encoding="utf-8")
 
@@ -53,6 +53,7 @@ class TestErrors:
             (OSError("the disk is gone"), 1, "Error: the disk is gone"),
             (MemoryError(), 1, "not enough memory; use a smaller --frame"),
             (KeyboardInterrupt(), 130, "nothing was written"),
+            (Terminated(), 143, "Ended by SIGTERM; nothing was written"),
         ],
     )
     def test_are_one_sentence_and_an_exit_code(self, error, code, words, monkeypatch):

@@ -15,6 +15,7 @@ def test_what_is_not_given_is_left_to_the_function():
         "schedule",
         "channels",
         "max_outer",
+        "sample",
     }
     assert set(Decomposing().keywords()) == {"method", "sparsity_weight", "schedule"}
     assert Decomposing(tol=1e-3).keywords()["tol"] == 1e-3
@@ -29,6 +30,8 @@ def test_what_is_not_given_is_left_to_the_function():
         ({"projector": "none"}, {"projector": "none"}, {"projector": None}),
         ({"gauge": "none"}, {"gauge": "none"}, {"gauge": "none"}),
         ({"gauge": "3"}, {"gauge": 3}, {"gauge": 3}),
+        ({"sample": "none"}, {"sample": "none"}, {"sample": None}),
+        ({"sample": "40"}, {"sample": 40}, {"sample": 40}),
         ({"neighbors": 5}, {"n_neighbors": 5}, {"n_neighbors": 5}),
         ({"start": "match"}, {"start": "match"}, {"start": "match"}),
         ({"coarse": False}, {"coarse": False}, {"coarse": False}),

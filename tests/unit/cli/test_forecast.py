@@ -15,11 +15,6 @@ def folder(tmp_path, monkeypatch):
     return work_in(tmp_path, monkeypatch)
 
 
-def pretend_memory(monkeypatch, size):
-    """Let the machine have so many bytes."""
-    monkeypatch.setattr("rankfold.runs.machine_memory", lambda: size)
-
-
 class TestPlan:
     def test_computes_nothing(self, folder):
         value = json.loads(run("align", "views", "--plan", "--json").stdout)
@@ -52,28 +47,40 @@ class TestPlan:
         assert len(outcome.stderr.strip().splitlines()[-1].split(". ")) == 1
         value = json.loads(run(*words, "--json", code=1).stdout)
         assert value["fits"] is False
-        assert value["machine_bytes"] < value["memory_bytes"]
+        assert value["disk_bytes"] > 1e11
         run(*words, "--force")
 
 
 class TestMemory:
-    def test_a_run_that_cannot_fit_is_not_started(self, folder, monkeypatch):
-        pretend_memory(monkeypatch, 10**8)
-        outcome = run("align", "views", "-o", "run", *QUICK, code=1)
-        assert "6 pictures in a frame of 68x68 need about" in outcome.stderr
-        assert "this machine has 0.09 GiB" in outcome.stderr
-        outcome = run("decompose", "views", "-o", "run", code=1)
+    def test_a_run_that_cannot_fit_is_not_started(self, folder):
+        outcome = run("align", "views", "-o", "run", "--max-memory", "100M", *QUICK, code=1)
+        assert "6 pictures in a frame of 68x68 do not fit: the run needs at least" in outcome.stderr
+        assert "may take 0.10 GiB; raise --max-memory" in outcome.stderr
+        outcome = run("decompose", "views", "-o", "run", "--max-memory", "100M", code=1)
         assert "--frame" not in outcome.stderr
         assert "use --reduce" in outcome.stderr
         assert {p.name for p in folder.iterdir()} == {"views"}
 
-    def test_unless_it_is_forced(self, folder, monkeypatch):
-        pretend_memory(monkeypatch, 10**8)
-        run("align", "views", "-o", "run", "--force", *RESULT_ONLY, *QUICK)
+    def test_arrays_that_go_to_disk_are_planned(self, tmp_path, monkeypatch):
+        monkeypatch.chdir(tmp_path)
+        shape = (60, 400, 500)
+        np.lib.format.open_memmap("much.npy", mode="w+", dtype=np.uint8, shape=shape).flush()
+        words = ["decompose", "much.npy", "--plan", "--reduce", "1", "--max-memory", "1G"]
+        assert "on disk" in run(*words).stdout
+        value = json.loads(run(*words, "--json").stdout)
+        assert value["memory_bytes"] < value["limit_bytes"] == 2**30 < value["disk_bytes"]
+
+    def test_other_words_are_no_size(self, folder):
+        outcome = run("align", "views", "--max-memory", "much", code=2)
+        assert "'much' is not a size; write 500M or 2G" in " ".join(outcome.stderr.split())
+
+    def test_unless_it_is_forced(self, folder):
+        words = ["--force", "--max-memory", "100M"]
+        run("align", "views", "-o", "run", *words, *RESULT_ONLY, *QUICK)
         assert len(rf.load("run").names) == 6
 
     def test_a_machine_that_does_not_tell_refuses_nothing(self, folder, monkeypatch):
-        pretend_memory(monkeypatch, None)
+        monkeypatch.setattr("rankfold.scale.limits.free_memory", lambda: None)
         outcome = run("align", "views", "--plan", "--frame", "20000x30000")
         assert "unknown" in outcome.stdout
 

@@ -1,13 +1,16 @@
 """The watcher of a run: what it says and draws, and what stops it."""
 
 import signal
+import threading
 from itertools import pairwise
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import rankfold as rf
 from rankfold.cli import progress
+from rankfold.cli.app import Terminated
 from rankfold.cli.progress import Watcher, standing_apart
 from rankfold.runs import Watch
 
@@ -48,6 +51,39 @@ def test_the_first_interrupt_asks_and_the_second_gives_up():
         with pytest.raises(KeyboardInterrupt):
             signal.raise_signal(signal.SIGINT)
     assert signal.getsignal(signal.SIGINT) is before
+
+
+def test_sigterm_ends_it_at_once_and_only_once():
+    before = signal.getsignal(signal.SIGTERM)
+    with Watcher(silent=True):
+        with pytest.raises(Terminated):
+            signal.raise_signal(signal.SIGTERM)
+        # What the first one cleans up is not interrupted by a second one.
+        signal.raise_signal(signal.SIGTERM)
+    assert signal.getsignal(signal.SIGTERM) is before
+
+
+def test_a_thread_listens_to_no_signals():
+    before = signal.getsignal(signal.SIGTERM)
+    seen = []
+
+    def watch():
+        with Watcher(silent=True):
+            seen.append(signal.getsignal(signal.SIGTERM))
+
+    thread = threading.Thread(target=watch)
+    thread.start()
+    thread.join()
+    assert seen == [before]
+
+
+def test_remarks_are_for_those_who_want_them(capsys):
+    for silent in (False, True):
+        watch = Watcher(silent)
+        watch.remark("left: [a].png")
+        watch.going_on(Path("run.unfinished"), 12)
+    said = capsys.readouterr().err
+    assert said == "left: [a].png\ngoing on from run.unfinished (12 outer iterations done)\n"
 
 
 @pytest.mark.parametrize("method", ["rpca", "rasl", "meadmm"])

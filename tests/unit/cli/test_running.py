@@ -394,7 +394,9 @@ class TestBadInput:
         monkeypatch.setattr(storage.np, "savez_compressed", full)
         outcome = run("align", "views", "-o", "run", *QUICK, code=1)
         assert "no space is left to write run; make room" in outcome.stderr
-        assert {p.name for p in folder.iterdir()} == {"views"}
+        # What was computed is not lost.
+        assert "run.unfinished has what is needed to go on: rankfold align" in outcome.stderr
+        assert {p.name for p in folder.iterdir()} == {"views", "run.unfinished"}
 
     def test_a_video_with_one_frame(self, folder):
         source = open_pictures("views")
@@ -447,6 +449,60 @@ class TestStopping:
         assert "to have all of it: rankfold decompose views --out run-2" in outcome.stderr
         assert rf.load("run").status is rf.Status.STOPPED
 
+    @pytest.mark.parametrize(
+        ("signals", "code"), [([signal.SIGTERM], 143), ([signal.SIGINT] * 2, 130)]
+    )
+    def test_an_alignment_that_was_ended_goes_on(self, folder, monkeypatch, signals, code):
+        from rankfold.cli.progress import Watcher
+
+        def ended(_, record):
+            if isinstance(record, rf.OuterRecord):
+                for number in signals:
+                    signal.raise_signal(number)
+            return False
+
+        words = ["align", "views", "-o", "run", *RESULT_ONLY, *QUICK]
+        with monkeypatch.context() as patched:
+            patched.setattr(Watcher, "__call__", ended)
+            outcome = run(*words, "-q", code=code)
+        again = "rankfold align views --out run --method rasl --jobs 1"
+        said = " ".join(outcome.stderr.split())
+        assert f"Stopped; run.unfinished has what is needed to go on: {again[:31]}" in said
+        assert sorted(p.name for p in folder.iterdir()) == ["run.unfinished", "views"]
+        outcome = run(*words, "--resume")
+        assert "going on from run.unfinished (1 outer iterations done)" in outcome.stderr
+        # The command in the folder can be repeated as it is.
+        assert "--resume" not in (folder / "run" / "config.toml").read_text()
+        run(*words[:3], "plain", *words[4:])
+        np.testing.assert_array_equal(rf.load("run").low_rank, rf.load("plain").low_rank)
+        assert sorted(p.name for p in folder.iterdir()) == ["plain", "run", "views"]
+
+    def test_a_decomposition_that_was_ended_leaves_nothing(self, folder, monkeypatch):
+        from rankfold.cli.progress import Watcher
+
+        monkeypatch.setattr(Watcher, "__call__", lambda *_: signal.raise_signal(signal.SIGTERM))
+        outcome = run("decompose", "views", "-o", "run", code=143)
+        assert "Ended by SIGTERM; nothing was written." in outcome.stderr
+        assert [p.name for p in folder.iterdir()] == ["views"]
+
+    def test_nothing_to_resume_is_said_with_the_flag(self, folder):
+        outcome = run("align", "views", "-o", "run", "--resume", *QUICK, code=1)
+        assert "because run.unfinished is not there; leave out --resume" in outcome.stderr
+
+    def test_another_option_is_named_as_it_is_typed(self, folder, monkeypatch):
+        from rankfold.cli.progress import Watcher
+
+        words = ["align", "views", "-o", "run", *RESULT_ONLY, *QUICK]
+        with monkeypatch.context() as patched:
+            patched.setattr(Watcher, "__call__", lambda *_: signal.raise_signal(signal.SIGTERM))
+            run(*words, code=143)
+        said = run(*words, "--max-outer", "3", code=1).stderr
+        assert "checkpoint of a run with --max-outer 2 (now 3); remove it with `rankfold" in said
+        said = run(*words, "--family", "affine", code=1).stderr
+        assert "with --family similarity" in said
+        run("clean", "run")
+        run(*words, "--family", "affine")
+
     def test_a_killed_run_leaves_no_folder(self, folder):
         # The alignment never ends, so that the kill comes in the middle of it.
         code = (
@@ -460,14 +516,21 @@ class TestStopping:
             [sys.executable, "-c", code, *words], stdout=silent, stderr=silent
         )
         deadline = time.monotonic() + 180
-        while not (drafts := list(folder.glob(".run-*"))) and time.monotonic() < deadline:
+        while not (drafts := runs_left(folder)) and time.monotonic() < deadline:
             time.sleep(0.01)
         process.kill()
         process.wait()
         assert drafts
         assert not (folder / "run").exists()
-        with pytest.raises(rf.FormatError):
-            rf.load("run")
+        said = run("align", "views", "-o", "run", *RESULT_ONLY, *QUICK).stderr
+        assert f"leftover of a run that was killed: {drafts[0].name} (a draft)" in said
+        run("clean", "run")
+        assert sorted(p.name for p in folder.iterdir()) == ["run", "views"]
+
+
+def runs_left(folder):
+    """Drafts of runs in a folder."""
+    return list(folder.glob(f".run-*{storage.DRAFT}"))
 
 
 @pytest.mark.parametrize(

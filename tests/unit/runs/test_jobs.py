@@ -8,6 +8,7 @@ import pytest
 
 import rankfold as rf
 from rankfold import runs, storage
+from rankfold.align.checkpoints import iterations_in
 from rankfold.datasets import street, warped_low_rank, write_batch
 from rankfold.io import open_pictures
 from rankfold.runs import Output
@@ -42,6 +43,28 @@ class Watching:
     def __call__(self, record):
         self.records += 1
         return self.records >= self.limit
+
+
+class Interrupting(Watching):
+    """Interrupts a run after so many outer iterations."""
+
+    def __init__(self, limit=1):
+        super().__init__()
+        self.limit = limit
+        self.outer = 0
+        self.remarks = []
+
+    def remark(self, text):
+        self.remarks.append(text)
+
+    def going_on(self, folder, done):
+        self.done = (folder, done)
+
+    def __call__(self, record):
+        self.outer += isinstance(record, rf.OuterRecord)
+        if self.outer == self.limit:
+            raise InterruptedError
+        return False
 
 
 class TestAlign:
@@ -175,12 +198,107 @@ class TestDecompose:
         assert summary.as_dict()["images"] == 8
 
 
-def test_two_runs_to_one_place_both_survive(tmp_path):
+class TestInterruptedRuns:
+    def interrupt(self, source, observe, **options):
+        with pytest.raises(InterruptedError):
+            runs.run_align(
+                "run",
+                source,
+                runs.choose(source),
+                output=NO_PICTURES,
+                watch=observe,
+                **QUICK,
+                **options,
+            )
+
+    def test_go_on_from_the_folder_beside_their_own(self, source):
+        self.interrupt(source, Interrupting())
+        assert runs.unfinished("run").is_dir()
+        assert sorted(p.name for p in Path().iterdir()) == ["run.unfinished", "views"]
+        watch = Interrupting(limit=10**9)
+        runs.run_align(
+            "run",
+            source,
+            runs.choose(source),
+            output=NO_PICTURES,
+            watch=watch,
+            resume=True,
+            **QUICK,
+        )
+        assert watch.done == (Path("run.unfinished"), 1)
+        assert not runs.unfinished("run").exists()
+        runs.run_align("plain", source, runs.choose(source), output=NO_PICTURES, **QUICK)
+        for name in ("transforms", "low_rank", "sparse"):
+            one = getattr(rf.load("run"), name)
+            np.testing.assert_array_equal(one, getattr(rf.load("plain"), name))
+
+    def test_also_where_writing_was_interrupted(self, source, monkeypatch):
+        def interrupted(*_):
+            raise InterruptedError
+
+        choice = runs.choose(source)
+        failing = replace(NO_PICTURES, report=interrupted)
+        with pytest.raises(InterruptedError):
+            runs.run_align("run", source, choice, output=failing, **QUICK)
+        watch = Interrupting(limit=10**9)
+        summary = runs.run_align("run", source, choice, output=NO_PICTURES, watch=watch, **QUICK)
+        assert watch.outer == 0  # nothing was computed again but the decomposition
+        assert summary.status is rf.Status.CONVERGED
+
+    def test_other_options_are_refused_and_nothing_is_lost(self, source):
+        self.interrupt(source, Interrupting())
+        with pytest.raises(rf.InputError, match=r"run\.unfinished is the checkpoint of a run with"):
+            runs.run_align("run", source, runs.choose(source), method="rasl", max_outer=9)
+        assert iterations_in(runs.unfinished("run")) == 1
+
+    def test_to_resume_there_must_be_something(self, source):
+        said = "nothing to go on from, because run.unfinished is not there; leave out resume=True"
+        with pytest.raises(rf.InputError, match=said):
+            runs.run_align("run", source, runs.choose(source), resume=True, **QUICK)
+
+    def test_leftovers_are_named_when_the_next_one_begins(self, source):
+        Path(".run-abcd1234.rankfold-draft").mkdir()
+        Path(".run.rankfold-lock").touch()
+        Path(".other-abcd1234.rankfold-draft").mkdir()
+        watch = Interrupting(limit=10**9)
+        runs.run_align("run", source, runs.choose(source), output=NO_PICTURES, watch=watch, **QUICK)
+        assert len(watch.remarks) == 1
+        assert (
+            "killed: .run-abcd1234.rankfold-draft (a draft); `rankfold clean run`"
+            in (watch.remarks[0])
+        )
+        assert Path(".run-abcd1234.rankfold-draft").is_dir()
+        assert not Path(".run.rankfold-lock").exists()
+
+    def test_a_decomposition_goes_on_from_nothing_and_names_what_an_alignment_left(self, source):
+        self.interrupt(source, Interrupting())
+        watch = Interrupting(limit=10**9)
+        choice = runs.choose_as_they_lie(source)
+        runs.run_decompose("run", source, choice, output=NO_PICTURES, watch=watch)
+        assert "run.unfinished (what the run needs to go on)" in watch.remarks[0]
+
+    def test_a_second_run_to_the_same_place_is_refused_before_it_reads(self, source):
+        unread = replace(source, iterate=None)
+        said = r"run is being written by another rankfold \(process \d+ on .*\); wait until"
+        with storage.whole_or_nothing("run"):
+            with pytest.raises(rf.InputError, match=said):
+                runs.run_align("run", unread, runs.choose(source), **QUICK)
+            with pytest.raises(rf.InputError, match=said):
+                runs.run_decompose("run", unread, runs.choose_as_they_lie(source))
+
+    def test_a_picture_that_vanishes_is_named(self, source):
+        Path("views/002.png").unlink()
+        with pytest.raises(rf.FormatError, match=r"views/002\.png does not exist"):
+            runs.run_align("run", source, runs.choose(source), **QUICK)
+        assert [p.name for p in Path().iterdir()] == ["views"]
+
+
+def test_a_result_whose_place_was_taken_meanwhile_gets_another_name(tmp_path):
     def race():
         with storage.whole_or_nothing(tmp_path / "race") as one:
             (one / "a").touch()
-            with storage.whole_or_nothing(tmp_path / "race") as two:
-                (two / "b").touch()
+            (tmp_path / "race").mkdir()
+            (tmp_path / "race" / "b").touch()
 
     said = r"appeared while this was computed; the result is in .*race-2"
     with pytest.raises(rf.WriteError, match=said):

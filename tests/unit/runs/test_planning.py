@@ -9,7 +9,7 @@ import pytest
 import rankfold as rf
 from rankfold.align.plan import BASE_BYTES, plan
 from rankfold.io import Source
-from rankfold.runs import Choice, fits, machine_memory, plan_run, planning
+from rankfold.runs import Choice, machine_memory, plan_run, planning
 from rankfold.runs.planning import SINGLE_PRECISION
 
 
@@ -130,10 +130,3 @@ def test_a_machine_that_does_not_tell(monkeypatch):
     assert machine_memory() in (None, 1)
     monkeypatch.delattr(os, "sysconf")
     assert machine_memory() is None
-
-
-def test_what_fits():
-    estimated = plan(20, rf.Frame(50, 60))
-    assert fits(estimated, round(estimated.memory) + 1)
-    assert not fits(estimated, round(estimated.memory) - 1)
-    assert fits(estimated, None)

@@ -17,6 +17,7 @@ RNG = np.random.default_rng(0)
 PICTURE = RNG.random((600, 700))
 FRAME = Frame(20, 24)
 TILTED = np.array([[1.3, -0.2, 240.3], [0.25, 1.2, 180.6], [1e-3, -2e-3, 1.0]])
+TURN = np.array([[0.98, -0.2, 0.3], [0.2, 0.98, 0.1], [0.0, 0.0, 1.0]])
 
 SAMPLERS = {
     "pixels": lambda stack, at: prepare(stack, FRAME, at, np.float64),
@@ -58,11 +59,10 @@ def test_a_part_gives_what_the_whole_gives(monkeypatch, kind, matrix):
     assert held.planes.size < PICTURE.size / 2
     assert whole.sources[0].around(FRAME, matrix).whole
     for one, other in zip(part.sample(0, matrix, True), whole.sample(0, matrix, True), strict=True):
-        np.testing.assert_allclose(one, other, rtol=0, atol=1e-11)
-    np.testing.assert_array_equal(part.sample(0, matrix)[2], whole.sample(0, matrix)[2])
+        np.testing.assert_array_equal(one, other)
 
 
-@pytest.mark.parametrize(("kind", "zoom"), [("pixels", 1.0), ("blurred", 1.0), ("contrast", 6.0)])
+@pytest.mark.parametrize(("kind", "zoom"), [("pixels", 1.0), ("blurred", 1.0), ("contrast", 4.0)])
 @pytest.mark.parametrize("side", ["low", "high", "left", "bottom"])
 @pytest.mark.parametrize("beyond", [0.0, 0.5])
 def test_a_part_is_good_up_to_its_limits_and_no_further(monkeypatch, kind, zoom, side, beyond):
@@ -84,7 +84,7 @@ def test_a_part_is_good_up_to_its_limits_and_no_further(monkeypatch, kind, zoom,
     for one, other in zip(
         found, SAMPLERS[kind](stack, start[None]).sample(0, matrix, True), strict=True
     ):
-        np.testing.assert_allclose(one, other, rtol=0, atol=1e-11)
+        np.testing.assert_array_equal(one, other)
     assert found[2].all()
 
 
@@ -116,7 +116,7 @@ def test_derivatives_are_taken_there_too(monkeypatch):
         values, slopes, valid = np.empty(480), np.empty((8, 480)), np.empty(480, bool)
         sampler.differentiate(0, TILTED, derivative, values, slopes, valid)
         found.append(slopes)
-    np.testing.assert_allclose(found[0], found[1], rtol=0, atol=1e-9 * np.abs(found[1]).max())
+    np.testing.assert_array_equal(found[0], found[1])
 
 
 def test_a_frame_that_leaves_the_part_gets_another(monkeypatch):
@@ -131,8 +131,8 @@ def test_a_frame_that_leaves_the_part_gets_another(monkeypatch):
     assert not second.whole
     assert valid.all()
     all_of_it(monkeypatch)
-    np.testing.assert_allclose(
-        values, prepare(stack, FRAME, far[None], np.float64).sample(0, far)[0], atol=1e-11
+    np.testing.assert_array_equal(
+        values, prepare(stack, FRAME, far[None], np.float64).sample(0, far)[0]
     )
 
 
@@ -141,9 +141,31 @@ def test_several_places_at_once_are_all_in_it(monkeypatch):
     rows, valid = prepare(stack, FRAME, places[:1], np.float64).sample_many(0, places)
     all_of_it(monkeypatch)
     expected, known = prepare(stack, FRAME, places[:1], np.float64).sample_many(0, places)
-    np.testing.assert_allclose(rows, expected, atol=1e-11)
+    np.testing.assert_array_equal(rows, expected)
     np.testing.assert_array_equal(valid, known)
     assert valid.all()
+
+
+@pytest.mark.parametrize("kind", SAMPLERS)
+@pytest.mark.parametrize("missing", [False, True], ids=["complete", "pixels missing elsewhere"])
+@pytest.mark.parametrize("seed", range(3))
+def test_what_is_sampled_does_not_depend_on_where_the_frame_was_before(kind, missing, seed):
+    """To the last bit: a run that goes on after an interruption has not been everywhere."""
+    rng = np.random.default_rng(seed)
+    mask = np.ones(PICTURE.shape, bool)
+    mask[-3:, -3:] = not missing
+    stack = Stack.of([PICTURE], [mask])
+    places = [at_place(*rng.uniform(60, 330, 2)) @ TURN for _ in range(4)]
+    travelled = SAMPLERS[kind](stack, places[0][None])
+    # Other parts are held on the way, and where pixels are missing it is the whole picture at last.
+    for place in [*places, at_place(650, 550)] if missing else places:
+        travelled.sample(0, place)
+    assert travelled.sources[0].around(FRAME, places[1]).whole == missing
+    for place in places:
+        fresh = SAMPLERS[kind](stack, places[0][None])
+        one = fresh.sample(0, place, with_gradient=True)
+        for first, second in zip(one, travelled.sample(0, place, True), strict=True):
+            np.testing.assert_array_equal(first, second)
 
 
 def test_missing_pixels_and_the_horizon_take_the_whole_picture():

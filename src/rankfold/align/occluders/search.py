@@ -13,6 +13,7 @@ from rankfold.align.occluders.grid import Grid, grown
 from rankfold.align.occluders.prediction import Array, Bools, Coordinates, Floats
 from rankfold.align.settings import AlignSettings, OccluderSettings
 from rankfold.manifold.vote import window_for
+from rankfold.scale import streamed
 
 
 @dataclass(frozen=True)
@@ -154,7 +155,7 @@ def shrunk(rows: Array, shape: tuple[int, int, int], small: tuple[int, int]) -> 
     areas = np.outer(heights, widths)
     out = np.empty((len(pictures), shape[0], *small))
     # One after the other: a large batch is not copied as a whole.
-    for picture, target in zip(pictures, out, strict=True):
+    for picture, target in zip(streamed(pictures), out, strict=True):
         tall = np.add.reduceat(picture, edges[0][:-1], axis=1, dtype=np.float64)
         target[:] = np.add.reduceat(tall, edges[1][:-1], axis=2) / areas
     return out

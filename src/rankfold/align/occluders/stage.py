@@ -18,6 +18,7 @@ from rankfold.align.progress import Progress
 from rankfold.align.settings import AlignSettings
 from rankfold.manifold.vote import window_for
 from rankfold.occluders import Occluder
+from rankfold.scale import MEMORY, Store, chunks, store_of
 from rankfold.status import InnerRecord
 
 
@@ -40,7 +41,8 @@ def occluder_stage(job: Job, progress: Progress) -> Progress:
         return request.method.solve(problem, settings, job.executor, job.observe, -1, None)
 
     decomposed = Decomposed(rows.data, solution.low_rank, rows.valid, rows.units, rows.shape)
-    found = take_out(decomposed, request.shared, request.settings, decompose)
+    store = store_of(job.executor)
+    found = take_out(decomposed, request.shared, request.settings, decompose, store)
     if found is None:
         return progress
     return replace(
@@ -65,18 +67,23 @@ def take_out(
     shared: float,
     settings: AlignSettings,
     decompose: Callable[[Array, Bools], Solution],
+    store: Store = MEMORY,
 ) -> TakenOut | None:
     """Find occluders and decompose without them; None where there are none.
 
     What they hide is missing in a first decomposition, and filled in with the result in the next
     ones. (Pixels that stay missing weigh nothing: light that only some pictures have would be given
-    up for a lower rank.) ``decompose`` is called with data (n, m) and which of them count.
+    up for a lower rank.) ``decompose`` is called with data (n, m) and which of them count; these
+    arrays are kept in a ``store``.
     """
     found = find_occluders(rows, shared, settings)
     if not found:
         return None
     hidden = in_rows(found, rows)
-    solution = decompose(np.where(hidden, 0, rows.data), rows.valid & ~hidden)
+    shown = store.zeros(hidden.shape, np.bool_)
+    for some in chunks(shown):
+        shown[some] = rows.valid[some] & ~hidden[some]
+    solution = decompose(_filled(rows.data, hidden, None, store), shown)
     found = [released(one, rows, solution, settings) for one in found]
     hidden = in_rows(found, rows)
     records: tuple[InnerRecord, ...] = ()
@@ -84,9 +91,19 @@ def take_out(
         if solution.status.over:
             break
         records += solution.records
-        solution = decompose(np.where(hidden, solution.low_rank, rows.data), rows.valid)
+        solution = decompose(_filled(rows.data, hidden, solution.low_rank, store), rows.valid)
     occluders = tuple(as_occluder(one, rows, solution) for one in found)
     return TakenOut(solution, occluders, records)
+
+
+def _filled(data: Array, hidden: Bools, filling: Array | None, store: Store) -> Array:
+    """Data (n, m) with a filling (n, m), or zero, where something hides them."""
+    out = store.zeros(data.shape, data.dtype)
+    for some in chunks(out):
+        inside = 0 if filling is None else filling[some]
+        out[some] = np.where(hidden[some], inside, data[some])
+        store.done(out[some], data[some])
+    return out
 
 
 def as_occluder(one: Find, rows: Decomposed, solution: Solution) -> Occluder:

@@ -16,6 +16,7 @@ from rankfold.align.settings.method import (
     SurrogateSettings,
 )
 from rankfold.align.settings.occluders import OccluderSettings
+from rankfold.align.settings.sample import SampleSettings
 from rankfold.align.settings.search import (
     BasisSettings,
     FeatureSettings,
@@ -48,6 +49,7 @@ __all__ = [
     "RescueSettings",
     "ResolutionSettings",
     "RouteSettings",
+    "SampleSettings",
     "ScoreSettings",
     "SettingRow",
     "StartSettings",

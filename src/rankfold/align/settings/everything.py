@@ -15,6 +15,7 @@ from rankfold.align.settings.method import (
     SurrogateSettings,
 )
 from rankfold.align.settings.occluders import OccluderSettings
+from rankfold.align.settings.sample import SampleSettings
 from rankfold.align.settings.search import (
     BasisSettings,
     FeatureSettings,
@@ -63,6 +64,7 @@ class AlignSettings:
     occluders: OccluderSettings = field(default_factory=OccluderSettings)
     scores: ScoreSettings = field(default_factory=ScoreSettings)
     verdicts: VerdictSettings = field(default_factory=VerdictSettings)
+    sample: SampleSettings = field(default_factory=SampleSettings)
 
     def values(self) -> dict[str, dict[str, Any]]:
         """Return the numbers as plain values, {"features": {"smooth": 0.7, ...}, ...}."""

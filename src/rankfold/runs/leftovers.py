@@ -1,0 +1,225 @@
+"""What killed runs leave behind: found by its name, never kept or removed without a word.
+
+A run in the making has a draft beside its place, a lock, and, if it is an alignment, the folder
+``NAME.unfinished`` with what it needs to go on. A process that is killed leaves all of it, but the
+system lets go of its lock, and so a leftover is told from a run that is alive.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from rankfold.align.checkpoints import LOCK as CHECKPOINT_LOCK
+from rankfold.align.checkpoints import is_checkpoint
+from rankfold.locking import is_held, take
+from rankfold.storage import DRAFT, INSIDE, LOCK, REPLACED, lock_of
+
+# The checkpoint of a run is beside it, under its name and this.
+UNFINISHED = ".unfinished"
+
+
+def unfinished(run: str | Path) -> Path:
+    """Name the folder with what an interrupted run needs to go on."""
+    place = Path(run)
+    return place.with_name(place.name + UNFINISHED)
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A row of KINDS."""
+
+    name: str
+    # What it is, for sentences.
+    sentence: str
+    # Of the names of such files; its group is the name of the run.
+    pattern: re.Pattern[str]
+    # Whether something with such a name is what it looks like.
+    is_ours: Callable[[Path], bool] = Path.is_dir
+
+
+def _is_unfinished(path: Path) -> bool:
+    """Whether a folder is a checkpoint; an empty one was killed before it was more than that."""
+    return path.is_dir() and (is_checkpoint(path) or not any(path.iterdir()))
+
+
+_RANDOM = "-[a-z0-9_]{8}"
+
+KINDS: dict[str, Kind] = {
+    kind.name: kind
+    for kind in (
+        Kind("draft", "a draft", re.compile(rf"\.(.+){_RANDOM}{re.escape(DRAFT)}")),
+        Kind(
+            "replaced",
+            "the folder that was being replaced",
+            re.compile(rf"\.(.+){_RANDOM}{re.escape(REPLACED)}"),
+        ),
+        Kind(
+            "unfinished",
+            "what the run needs to go on",
+            re.compile(rf"(.+){re.escape(UNFINISHED)}"),
+            _is_unfinished,
+        ),
+        Kind("lock", "a lock", re.compile(rf"\.(.+){re.escape(LOCK)}"), Path.is_file),
+    )
+}
+"""What a killed run may leave, by name."""
+
+
+@dataclass(frozen=True)
+class Leftover:
+    """Something that a killed run left.
+
+    Attributes
+    ----------
+    path : Path
+    kind : str
+        A row of KINDS.
+    run : Path
+        The run folder that was being made.
+    """
+
+    path: Path
+    kind: str
+    run: Path
+
+    @property
+    def sentence(self) -> str:
+        """What it is and how to be rid of it."""
+        return (
+            f"leftover of a run that was killed: {self.path.name} ({KINDS[self.kind].sentence}); "
+            f"`rankfold clean {self.run}` {'puts it back or ' if self._may_go_back else ''}"
+            "removes it"
+        )
+
+    @property
+    def _may_go_back(self) -> bool:
+        """Whether it holds an earlier run whose place is empty."""
+        return self.kind == "replaced" and (self.path / INSIDE).exists() and not self.run.exists()
+
+    @property
+    def size(self) -> int:
+        """Bytes of all its files."""
+        if self.path.is_file():
+            return self.path.stat().st_size
+        return sum(one.stat().st_size for one in self.path.rglob("*") if one.is_file())
+
+    @property
+    def is_in_use(self) -> bool:
+        """Whether a living process needs it."""
+        return is_held(lock_of(self.run)) or is_held(self.path / CHECKPOINT_LOCK)
+
+
+@dataclass(frozen=True)
+class Cleaned:
+    """What became of a leftover.
+
+    Attributes
+    ----------
+    leftover : Leftover
+    size : int
+        Bytes that it had.
+    put_back : bool
+        True for an earlier run that has its place again, because a run that was to replace it was
+        killed in the moment between.
+    """
+
+    leftover: Leftover
+    size: int
+    put_back: bool
+
+    @property
+    def sentence(self) -> str:
+        """What became of it, in plain English."""
+        if self.put_back:
+            return f"put back: {self.leftover.run}, which a killed run was about to replace"
+        what = KINDS[self.leftover.kind].sentence
+        return f"removed: {self.leftover.path} ({what}, {self.size:,} bytes)"
+
+    def as_dict(self) -> dict[str, object]:
+        """Return plain values, for JSON."""
+        return {
+            "path": str(self.leftover.path),
+            "kind": self.leftover.kind,
+            "run": str(self.leftover.run),
+            "bytes": self.size,
+            "put_back": self.put_back,
+        }
+
+
+def leftovers(place: str | Path) -> list[Leftover]:
+    """List what killed runs have left.
+
+    Parameters
+    ----------
+    place : str or Path
+        A run folder, which need not be there: what its own runs left. A checkpoint: itself. Any
+        other folder: what runs in it left.
+
+    Returns
+    -------
+    list of Leftover
+        Nothing that a living process needs.
+    """
+    folder = Path(place)
+    if is_checkpoint(folder):
+        return [one for one in (_as_checkpoint(folder),) if not one.is_in_use]
+    found = [one for one in _in_folder(folder.parent) if one.run.name == folder.name]
+    if folder.is_dir():
+        found += _in_folder(folder)
+    return [one for one in found if not one.is_in_use]
+
+
+def clean(place: str | Path, plan: bool = False) -> list[Cleaned]:
+    """Remove what killed runs have left.
+
+    A run that was to be replaced is put back where its place is empty.
+
+    Parameters
+    ----------
+    place : str or Path
+        As in :func:`leftovers`.
+    plan : bool
+        Only say what would be done.
+
+    Returns
+    -------
+    list of Cleaned
+    """
+    outcomes = [Cleaned(one, one.size, one._may_go_back) for one in leftovers(place)]
+    return [outcome for outcome in outcomes if plan or _remove(outcome.leftover)]
+
+
+def _as_checkpoint(folder: Path) -> Leftover:
+    """A checkpoint, of a run or of a call from Python."""
+    match = KINDS["unfinished"].pattern.fullmatch(folder.name)
+    run = folder if match is None else folder.with_name(match[1])
+    return Leftover(folder, "unfinished", run)
+
+
+def _in_folder(folder: Path) -> Iterator[Leftover]:
+    """What looks like a leftover in a folder, by name."""
+    if not folder.is_dir():
+        return
+    for path in sorted(folder.iterdir()):
+        for kind in KINDS.values():
+            match = kind.pattern.fullmatch(path.name)
+            if match is not None and kind.is_ours(path):
+                yield Leftover(path, kind.name, path.with_name(match[1]))
+
+
+def _remove(one: Leftover) -> bool:
+    """Remove a leftover, or put it back; False if somebody needs it now."""
+    lock = take(lock_of(one.run))
+    if lock is None:
+        return False
+    # While the lock is held, no run can begin there. Its own file goes with it.
+    with lock:
+        if one._may_go_back:
+            (one.path / INSIDE).rename(one.run)
+        if one.path.is_dir():
+            shutil.rmtree(one.path)
+    return True

@@ -1,0 +1,44 @@
+"""Functions that tests have processes run; a process imports them from here by name."""
+
+import os
+import signal
+from pathlib import Path
+
+
+def doubled(job):
+    return 2 * job
+
+
+def killed_at_odd(job):
+    """Double even numbers; be killed at odd ones."""
+    if job % 2:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return 2 * job
+
+
+def killed_once(place):
+    """Be killed the first time, and return the process that does it the second time."""
+    mark = Path(place)
+    if not mark.exists():
+        mark.touch()
+        os.kill(os.getpid(), signal.SIGKILL)
+    return os.getpid()
+
+
+def raising(job):
+    raise RuntimeError(f"a mistake in {job}")
+
+
+def process_of(job):
+    return os.getpid()
+
+
+def busy_forever(place):
+    """Say that the work has begun, and never end; remove the mark when asked to leave."""
+    mark = Path(place)
+    mark.write_text(str(os.getpid()))
+    try:
+        while True:
+            signal.pause()
+    finally:
+        mark.unlink()
