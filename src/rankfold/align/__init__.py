@@ -5,8 +5,9 @@ from rankfold.align.checkpoints import Checkpoint
 from rankfold.align.decomposition import decompose
 from rankfold.align.methods import METHODS, Method
 from rankfold.align.routes import ROUTES, Route
-from rankfold.align.settings import AlignSettings, setting_rows
+from rankfold.align.settings import AlignSettings
 from rankfold.align.stages import STAGES, Stage
+from rankfold.tuned import setting_rows
 
 __all__ = [
     "METHODS",

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 import rankfold as rf
-from rankfold.align.settings import AlignSettings, setting_rows
+from rankfold.align.settings import AlignSettings
+from rankfold.tuned import setting_rows
 
 ROWS = list(setting_rows(AlignSettings()))
 

@@ -8,7 +8,7 @@ Small frozen dataclasses, one for each part of the pipeline, held together by
 ``docs/evaluation.md``; lengths are in pixels of the frame unless another unit is named.
 """
 
-from rankfold.align.settings.everything import AlignSettings, SettingRow, setting_rows
+from rankfold.align.settings.everything import AlignSettings
 from rankfold.align.settings.matching import MatchSettings
 from rankfold.align.settings.method import (
     DecompositionSettings,
@@ -51,10 +51,8 @@ __all__ = [
     "RouteSettings",
     "SampleSettings",
     "ScoreSettings",
-    "SettingRow",
     "StartSettings",
     "StepSettings",
     "SurrogateSettings",
     "VerdictSettings",
-    "setting_rows",
 ]

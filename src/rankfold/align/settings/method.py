@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from rankfold.align.settings.numbers import COUNT, SHARE, Group, tuned
+from rankfold.tuned import COUNT, SHARE, Group, tuned
 
 
 @dataclass(frozen=True)

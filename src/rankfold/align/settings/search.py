@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rankfold.align.settings.numbers import COUNT, PX, SHARE, Group, tuned
+from rankfold.tuned import COUNT, PX, SHARE, Group, tuned
 
 
 @dataclass(frozen=True)
