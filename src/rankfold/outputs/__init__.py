@@ -1,0 +1,11 @@
+"""What people came for, at the size of the originals: the plate, restored pictures, masks.
+
+All of it is made from one thing, the :class:`~rankfold.outputs.scene.Scene`: what most pictures
+show on one grid, how much they differ there, and the light of each.
+"""
+
+from rankfold.outputs.grid import AREAS
+from rankfold.outputs.plate import Plate, plate_of
+from rankfold.outputs.settings import OutputSettings
+
+__all__ = ["AREAS", "OutputSettings", "Plate", "plate_of"]

@@ -1,0 +1,232 @@
+"""One clean picture at the size of the originals, from what most of them show."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from rankfold.errors import InputError
+from rankfold.families import Floats
+from rankfold.io.encoding import write_picture
+from rankfold.io.source import as_type, nothing
+from rankfold.outputs.grid import grid_for
+from rankfold.outputs.originals import Aligned, Images, Masks, Originals, originals_of
+from rankfold.outputs.scene import Original, Scene, count_of_tiles, scene_of
+from rankfold.outputs.settings import OutputSettings
+from rankfold.outputs.spool import Tile
+from rankfold.outputs.trust import Doubts
+from rankfold.outputs.warping import bands
+from rankfold.scale import Needs, executor_for, store_for
+from rankfold.stack import Bools, Frame
+
+Array = npt.NDArray[Any]
+
+# Is told how many steps are done, and of how many.
+Progress = Callable[[int, int], object]
+
+# Bytes that a tile and a picture at hand take, besides the arrays of the whole grid; an estimate.
+BESIDE = 350e6
+
+
+@dataclass(frozen=True, repr=False)
+class Plate:
+    """One clean picture.
+
+    Attributes
+    ----------
+    picture : (h, w) or (h, w, c) array
+        In the type and the units of the originals. What no picture shows is NaN in floats and zero
+        in integers; ``valid`` says where.
+    valid : (h, w) array of bool
+        What some picture shows.
+    agreeing : (h, w) array of float32
+        How many of the pictures that were asked show it so, by the trust in them.
+    asked : (h, w) array of float32
+        How many were asked there. Where most of them do not agree, look twice.
+    transforms : (n, 3, 3) array
+        From the plate to each original.
+    light : str
+        The picture whose light it has; empty for the usual light of all.
+    names : n strings
+    """
+
+    picture: Array
+    valid: Bools
+    agreeing: npt.NDArray[np.float32]
+    asked: npt.NDArray[np.float32]
+    transforms: Floats
+    light: str
+    names: tuple[str, ...]
+
+    @property
+    def confidence(self) -> npt.NDArray[np.float32]:
+        """Share (h, w) of the pictures asked that agree; zero where there is none."""
+        return np.where(self.asked > 0, self.agreeing / np.maximum(self.asked, 1e-6), 0)
+
+    @property
+    def sentence(self) -> str:
+        """How sure it is, for a person."""
+        height, width = self.valid.shape
+        lonely = float((self.valid & (self.agreeing < ALONE)).mean())
+        split = float((self.valid & (self.confidence < SPLIT)).mean())
+        parts = [f"A plate of {height} x {width} from {len(self.names)} pictures."]
+        if lonely >= SAID:
+            parts.append(f"On {lonely:.1%} of it only one picture shows what is there.")
+        if split >= SAID:
+            parts.append(f"On {split:.1%} of it less than half of the pictures agree.")
+        unknown = 1 - float(self.valid.mean())
+        if unknown >= SAID:
+            parts.append(f"{unknown:.1%} of it is empty, because no picture shows it.")
+        return " ".join(parts)
+
+    def __repr__(self) -> str:
+        """One line for a person."""
+        return f"<Plate: {self.sentence}>"
+
+    def save(self, path: str | Path, confidence: str | Path | None = None) -> None:
+        """Write the picture in the format that the ending of ``path`` names.
+
+        Parameters
+        ----------
+        path : str or Path
+            TIFF and PNG keep 16 bits.
+        confidence : str or Path, optional
+            Also write the confidence there, white where all pictures agree.
+        """
+        values = self.picture.astype(np.float64)
+        values[~self.valid] = np.nan
+        write_picture(path, values, self.picture.dtype)
+        if confidence is not None:
+            write_picture(confidence, 255.0 * self.confidence, np.uint8)
+
+
+# Less than so many agreeing pictures are called one.
+ALONE = 1.5
+# Below this share of those asked, most do not agree.
+SPLIT = 0.5
+# Shares of the plate below this are not spoken of.
+SAID = 0.001
+
+
+def plate_of(
+    aligned: Aligned,
+    images: Images,
+    *,
+    masks: Masks = None,
+    light: int | str | None = None,
+    area: str = "frame",
+    scale: float | None = None,
+    settings: OutputSettings | None = None,
+    n_jobs: int | None = None,
+    memory_limit: int | str | None = None,
+    scratch: str | Path | None = None,
+    progress: Progress | None = None,
+) -> Plate:
+    """Put one clean picture together from originals; :meth:`rankfold.Alignment.plate` calls it.
+
+    Parameters
+    ----------
+    aligned : Aligned
+    images : list of arrays, one array, a path or a Source
+        The originals, read one at a time.
+    masks, light, area, scale, settings, n_jobs, memory_limit, scratch
+        As in :meth:`rankfold.Alignment.plate`.
+    progress : callable, optional
+        Is told how many steps are done, and of how many.
+    """
+    numbers = settings or OutputSettings()
+    originals = originals_of(aligned, images, masks)
+    chosen = _index_of(light, originals)
+    placed = originals.placed
+    grid = grid_for(
+        originals.transforms[placed], originals.shapes[placed], aligned.frame, area, scale
+    )
+    matrices = originals.transforms @ grid.to_frame
+    donors = originals.spread(numbers.votes.donors, also=chosen)
+    channels = originals.source.channels
+    store = store_for(needs_of(grid.frame, len(donors), channels), memory_limit, scratch)
+    watch = counting(progress, len(donors) + count_of_tiles(grid.frame))
+    with executor_for(None, n_jobs, store) as executor:
+        scene = scene_of(
+            (Original(one.values, one.mask) for one in originals.read(donors)),
+            donors,
+            matrices[donors],
+            grid.frame,
+            originals.unit,
+            numbers,
+            executor,
+            trust=Doubts(aligned, originals, grid, numbers.votes.doubt),
+            watch=watch,
+        )
+    place = None if chosen is None else donors.index(chosen)
+    return Plate(
+        picture=_as_they_came(scene, place, originals),
+        valid=scene.seen,
+        agreeing=scene.support,
+        asked=scene.total,
+        transforms=matrices,
+        light="" if chosen is None else originals.source.names[chosen],
+        names=originals.source.names,
+    )
+
+
+def needs_of(grid: Frame, donors: int, channels: int) -> Needs:
+    """Estimate what it takes to find a scene, in bytes."""
+    pixels = grid.height * grid.width
+    # Four bytes a value and one of trust, of every donor.
+    spool = donors * pixels * (4 * channels + 1)
+    # The clean picture, its support, and the plate in its type.
+    results = pixels * (4 * channels + 8 + 8 * channels)
+    return Needs(memory=BESIDE + spool + results, least=BESIDE + results, disk=spool + results)
+
+
+def counting(progress: Progress | None, total: int) -> Callable[[], object]:
+    """Return a function that says so each time one step more is done."""
+    if progress is None:
+        return nothing
+    done = 0
+
+    def one_more() -> None:
+        nonlocal done
+        done += 1
+        progress(done, total)
+
+    return one_more
+
+
+def _index_of(light: int | str | None, originals: Originals) -> int | None:
+    """The picture whose light is wanted, by its name or number; None for the light of all."""
+    if light is None:
+        return None
+    names = originals.source.names
+    if isinstance(light, str) and light in names:
+        index = names.index(light)
+    elif not isinstance(light, str) and 0 <= light < len(names):
+        index = int(light)
+    else:
+        raise InputError(
+            f"light={light!r} is none of the pictures; give a name, or a number from 0 to "
+            f"{len(names) - 1}"
+        )
+    if not originals.placed[index]:
+        raise InputError(f"{names[index]} did not find its place; take the light of another")
+    return index
+
+
+def _as_they_came(scene: Scene, light: int | None, originals: Originals) -> Array:
+    """The plate (h, w[, c]) in the type of the originals and the light of a donor."""
+    dtype = originals.source.dtype
+    channels = len(scene.clean)
+    picture = np.empty((*scene.grid.shape, channels), dtype)
+    for rows in bands(scene.grid):
+        values = scene.clean[:, rows]
+        if light is not None:
+            values = scene.light.relit(light, values, Tile(rows, slice(0, scene.grid.width)))
+        picture[rows] = as_type(np.moveaxis(values * originals.unit, 0, -1), dtype)
+    is_colour = len(originals.source.shapes[0]) == 3
+    return picture if is_colour else picture[..., 0]

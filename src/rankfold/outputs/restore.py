@@ -1,0 +1,252 @@
+"""Every picture without what was in front of it, in its own geometry, size and type."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy import ndimage
+
+from rankfold.errors import InputError
+from rankfold.io import Picture
+from rankfold.io.source import as_type
+from rankfold.outputs.grid import Grid, grid_for
+from rankfold.outputs.judging import Expected, judge, learned_variance, planes_of
+from rankfold.outputs.model import model_of
+from rankfold.outputs.modelled import Modelled, modelled
+from rankfold.outputs.originals import Aligned, Images, Masks, Originals, originals_of
+from rankfold.outputs.plate import Progress, counting, needs_of
+from rankfold.outputs.scene import count_of_tiles
+from rankfold.outputs.seam import carried_inwards
+from rankfold.outputs.settings import OutputSettings
+from rankfold.scale import executor_for, store_for
+from rankfold.stack import Bools
+from rankfold.stack.checks import checked_mask
+
+Array = npt.NDArray[Any]
+
+# Unit: px. The rim around a hole is at least so wide.
+LEAST_SEAM = 2
+
+# Painted masks: one for each picture, in the order of the pictures.
+HiddenMasks = Sequence[npt.ArrayLike | None] | npt.NDArray[Any] | Callable[[int], Bools | None]
+
+
+@dataclass(frozen=True)
+class Restored:
+    """One picture.
+
+    Attributes
+    ----------
+    name : str
+    picture : (h, w) or (h, w, c) array
+        In the type of the original, and equal to it to the last bit where nothing was replaced.
+    replaced : (h, w) array of bool
+        What was replaced.
+    left : (h, w) array of bool
+        What should have been replaced, but nobody knows what is behind.
+    """
+
+    name: str
+    picture: Array
+    replaced: Bools
+    left: Bools
+
+
+class Restoration:
+    """Pictures that are restored one by one when they are asked for.
+
+    Iterating reads every original once, in order, and gives a :class:`Restored` each.
+
+    Attributes
+    ----------
+    names : n strings
+    """
+
+    def __init__(
+        self,
+        originals: Originals,
+        predictor: Modelled,
+        grid: Grid,
+        hidden: Callable[[int], Bools | None],
+        automatic: bool,
+        settings: OutputSettings,
+    ) -> None:
+        self.names = originals.source.names
+        self._originals = originals
+        self._predictor = predictor
+        self._matrices = originals.transforms @ grid.to_frame
+        self._hidden = hidden
+        self._automatic = automatic
+        self._settings = settings
+
+    def __len__(self) -> int:
+        """Count the pictures."""
+        return len(self.names)
+
+    def __iter__(self) -> Iterator[Restored]:
+        """Give one picture after the other."""
+        for index, picture in enumerate(self._originals.read(range(len(self)))):
+            yield self._restored(index, picture)
+
+    def __repr__(self) -> str:
+        """A line for a person."""
+        return f"<Restoration of {len(self)} pictures>"
+
+    def _restored(self, index: int, picture: Picture) -> Restored:
+        """Restore one picture."""
+        shape = picture.values.shape[:2]
+        hole = np.zeros(shape, bool) if picture.mask is None else ~picture.mask
+        painted = self._hidden(index)
+        if painted is not None:
+            hole = hole | painted
+        if not self._originals.placed[index]:
+            # Nobody knows where it lies, so nobody knows what is behind.
+            return Restored(self.names[index], picture.values, np.zeros(shape, bool), hole)
+        matrix = self._matrices[index]
+        expected = self._predictor.expected(index, picture, matrix, hole)
+        if self._automatic:
+            hole = hole | self._in_front(picture, expected, hole)
+            # Once more, without what was found.
+            expected = self._predictor.expected(index, picture, matrix, hole)
+        replaced = hole & expected.known
+        filled = self._filled(picture, expected, hole, replaced)
+        return Restored(self.names[index], filled, replaced, hole & ~expected.known)
+
+    def _in_front(self, picture: Picture, expected: Expected, hole: Bools) -> Bools:
+        """What does not belong (h, w), and a rim around it."""
+        seen = Picture(picture.values, ~hole)
+        unit = self._originals.unit
+        found = judge(seen, expected, unit, self._settings.cut.second, self._settings)
+        grow = self._settings.fill.grow
+        if grow == 0 or not found.mask.any():
+            return found.mask
+        return np.asarray(ndimage.binary_dilation(found.mask, iterations=grow))
+
+    def _filled(self, picture: Picture, expected: Expected, hole: Bools, replaced: Bools) -> Array:
+        """The picture with its hole filled in, as far as is known."""
+        if not replaced.any():
+            return picture.values
+        unit = self._originals.unit
+        seam = max(round(self._settings.fill.seam * max(replaced.shape)), LEAST_SEAM)
+        # Only around the hole: it may be small, and the picture large.
+        box = _around(replaced, 2 * seam)
+        planes = (slice(None), *box)
+        difference = planes_of(Picture(picture.values[box]), unit) - expected.clean[planes]
+        light = carried_inwards(
+            difference, expected.variance[box], hole[box], expected.known[box], seam
+        )
+        clean = np.moveaxis(expected.clean[planes] + light, 0, -1) * unit
+        stored = as_type(clean, picture.values.dtype)
+        if picture.values.ndim == 2:
+            stored = stored[..., 0]
+        result = np.array(picture.values)
+        result[box][replaced[box]] = stored[replaced[box]]
+        return result
+
+
+def restoration_of(
+    aligned: Aligned,
+    images: Images,
+    *,
+    hidden: HiddenMasks | None = None,
+    automatic: bool | None = None,
+    masks: Masks = None,
+    settings: OutputSettings | None = None,
+    n_jobs: int | None = None,
+    memory_limit: int | str | None = None,
+    scratch: str | Path | None = None,
+    progress: Progress | None = None,
+) -> Restoration:
+    """Learn what pictures should show; :meth:`rankfold.Alignment.restore` calls it.
+
+    Parameters
+    ----------
+    aligned : Aligned
+    images : list of arrays, one array, a path or a Source
+    hidden, automatic, masks, settings, n_jobs, memory_limit, scratch
+        As in :meth:`rankfold.Alignment.restore`.
+    progress : callable, optional
+        Is told how many steps are done, and of how many.
+    """
+    numbers = settings or OutputSettings()
+    originals = originals_of(aligned, images, masks)
+    painted = _painted(hidden, originals)
+    by_itself = hidden is None if automatic is None else automatic
+    placed = originals.placed
+    transforms = originals.transforms[placed]
+    shapes = originals.shapes[placed]
+    try:
+        grid = grid_for(transforms, shapes, aligned.frame, "union", None)
+    except InputError:
+        # One of them reaches too far; what is in the frame can be restored all the same.
+        grid = grid_for(transforms, shapes, aligned.frame, "frame", None)
+    donors = originals.spread(numbers.votes.donors)
+    needs = needs_of(grid.frame, len(donors), originals.source.channels)
+    rounds = 3 if by_itself else 2
+    watch = counting(progress, rounds * len(donors) + count_of_tiles(grid.frame))
+    with executor_for(None, n_jobs, store_for(needs, memory_limit, scratch)) as executor:
+        model = model_of(aligned, originals, numbers)
+        predictor = modelled(
+            aligned, originals, model, grid, donors, numbers, executor, painted, watch
+        )
+    if by_itself:
+        matrices = originals.transforms @ grid.to_frame
+        variance, _ = learned_variance(
+            predictor,
+            (
+                (index, picture, matrices[index])
+                for index, picture in zip(donors, originals.read(donors), strict=True)
+            ),
+            numbers.cut.first,
+            numbers,
+            watch,
+        )
+        predictor = predictor.with_variance(variance)
+    return Restoration(originals, predictor, grid, painted, by_itself, numbers)
+
+
+def _painted(hidden: HiddenMasks | None, originals: Originals) -> Callable[[int], Bools | None]:
+    """What the caller says is hidden in each picture, checked when it is asked for."""
+    if hidden is None:
+        return lambda _: None
+    names = originals.source.names
+    if not callable(hidden) and len(hidden) != len(names):
+        raise InputError(
+            f"{len(hidden)} masks for {len(names)} pictures; give one a picture, None where "
+            "nothing is hidden"
+        )
+
+    def painted(index: int) -> Bools | None:
+        mask = hidden(index) if callable(hidden) else hidden[index]
+        if mask is None:
+            return None
+        shape = originals.source.shapes[index][:2]
+        if np.shape(mask) != tuple(shape):
+            raise InputError(
+                f"the mask of {names[index]} is {' x '.join(map(str, np.shape(mask)))}, but the "
+                f"picture is {shape[0]} x {shape[1]}; paint it in the size of the picture"
+            )
+        checked = checked_mask(mask, tuple(shape), names[index])
+        if checked.all():
+            raise InputError(
+                f"the mask of {names[index]} hides all of it; leave the picture out, or paint only "
+                "what is in front"
+            )
+        return checked
+
+    return painted
+
+
+def _around(where: Bools, margin: int) -> tuple[slice, slice]:
+    """The smallest box (rows, columns) around what is True, and a margin."""
+    rows = np.flatnonzero(where.any(axis=1))
+    columns = np.flatnonzero(where.any(axis=0))
+    return (
+        slice(max(rows[0] - margin, 0), rows[-1] + 1 + margin),
+        slice(max(columns[0] - margin, 0), columns[-1] + 1 + margin),
+    )
