@@ -16,6 +16,7 @@ from rankfold.errors import (
 from rankfold.families import FAMILIES
 from rankfold.manifold import PROJECTORS, estimate_dimension
 from rankfold.occluders import Occluder
+from rankfold.outputs import Foreground, OutputSettings, Plate, Restoration
 from rankfold.result import Alignment, Decomposition, load
 from rankfold.stack import Frame, Points, Stack
 from rankfold.status import InnerRecord, OuterRecord, RouteRecord, Status, Trace
@@ -23,6 +24,7 @@ from rankfold.version import __version__
 
 _ESTIMATORS = ("RASL", "MeADMM", "RobustPCA")
 _MANY = ("align_many",)
+_FOREGROUND = ("foreground",)
 _ROOMS = ("datasets", "io", "metrics", "report", "runs")
 
 
@@ -32,6 +34,8 @@ def __getattr__(name: str) -> Any:
         return getattr(import_module("rankfold.estimators"), name)
     if name in _MANY:
         return getattr(import_module("rankfold.many"), name)
+    if name in _FOREGROUND:
+        return getattr(import_module("rankfold.moving"), name)
     if name in _ROOMS:
         return import_module(f"rankfold.{name}")
     raise AttributeError(f"module 'rankfold' has no attribute {name!r}")
@@ -49,6 +53,7 @@ __all__ = [
     "ConvergenceError",
     "ConvergenceWarning",
     "Decomposition",
+    "Foreground",
     "FormatError",
     "Frame",
     "InnerRecord",
@@ -58,8 +63,11 @@ __all__ = [
     "Method",
     "Occluder",
     "OuterRecord",
+    "OutputSettings",
+    "Plate",
     "Points",
     "RankfoldError",
+    "Restoration",
     "RobustPCA",
     "RouteRecord",
     "Stack",
@@ -71,6 +79,7 @@ __all__ = [
     "align_many",
     "decompose",
     "estimate_dimension",
+    "foreground",
     "load",
     "match",
 ]

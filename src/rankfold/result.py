@@ -17,6 +17,7 @@ from rankfold.errors import FormatError, InputError
 from rankfold.families import FAMILIES, Floats, inverse, map_points
 from rankfold.lazy import LazyPictures, restored
 from rankfold.occluders import Occluder, as_columns, from_columns
+from rankfold.outputs.methods import AsTheyLie, AtFullSize
 from rankfold.stack import Frame, Stack, rescaling
 from rankfold.status import Status, Trace
 from rankfold.verdicts import BatchVerdict, Verdict, outcome
@@ -108,7 +109,7 @@ def gap_phrase(gap: float | None) -> str:
 
 
 @dataclass(frozen=True, repr=False)
-class Decomposition(_Saved):
+class Decomposition(_Saved, AsTheyLie):
     """X = low_rank + sparse, and how far from the best such pair.
 
     ``sparse`` is X - low_rank to the last digit, so it is nowhere quite zero: what the tolerance
@@ -146,7 +147,7 @@ class Decomposition(_Saved):
 
 
 @dataclass(frozen=True, repr=False)
-class Alignment(_Saved):
+class Alignment(_Saved, AtFullSize):
     """Each picture's transform, its aligned, clean and erroneous part, and how the run went.
 
     Pictures are (n, h, w) or (n, h, w, c) in the caller's units. Where ``valid``,

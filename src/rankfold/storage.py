@@ -104,14 +104,54 @@ def _removed_on_error(draft: Path, target: Path) -> Iterator[None]:
         yield
     except OSError as error:
         shutil.rmtree(draft, ignore_errors=True)
-        if error.errno in NO_SPACE:
-            raise WriteError(
-                f"no space is left to write {target}; make room or choose another disk"
-            ) from error
-        raise
+        raise _no_room(target, error) from error
     except BaseException:
         shutil.rmtree(draft, ignore_errors=True)
         raise
+
+
+@contextmanager
+def whole_file(path: str | Path, overwrite: bool = False) -> Iterator[Path]:
+    """Give a file to write, which appears at ``path`` if the block ends well, else not at all.
+
+    Parameters
+    ----------
+    path : str or Path
+        Where the file will be. The one to write is beside it and has the same ending.
+    overwrite : bool
+        Replace a file that is there.
+    """
+    target = Path(path)
+    if target.is_dir():
+        raise InputError(f"{target} is a folder; name a file")
+    if target.exists() and not overwrite:
+        raise InputError(
+            f"{target} exists already; choose another name, or replace it with overwrite=True"
+        )
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(target.suffix, f".{target.stem}-", target.parent)
+    except OSError as error:
+        raise _not_writable(target, error) from error
+    os.close(handle)
+    draft = Path(name)
+    try:
+        yield draft
+        draft.chmod(0o666 & ~_umask())
+        draft.replace(target)
+    except OSError as error:
+        draft.unlink(missing_ok=True)
+        raise _no_room(target, error) from error
+    except BaseException:
+        draft.unlink(missing_ok=True)
+        raise
+
+
+def _no_room(target: Path, error: OSError) -> OSError:
+    """Say that there is no room, if that is what went wrong."""
+    if error.errno not in NO_SPACE:
+        return error
+    return WriteError(f"no space is left to write {target}; make room or choose another disk")
 
 
 def _check_place(target: Path, overwrite: bool) -> None:

@@ -4,6 +4,7 @@ from rankfold.cli import (  # each adds its commands
     cleaning,
     demo,
     folders,
+    making,
     many,
     running,
     tables,
@@ -11,4 +12,4 @@ from rankfold.cli import (  # each adds its commands
 )
 from rankfold.cli.app import app
 
-__all__ = ["app", "cleaning", "demo", "folders", "many", "running", "tables", "warmup"]
+__all__ = ["app", "cleaning", "demo", "folders", "making", "many", "running", "tables", "warmup"]

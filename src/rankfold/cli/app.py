@@ -33,7 +33,18 @@ STOPPED = 130
 TERMINATED = 143
 
 # These commands come first in the list, in this order; the others as they were added.
-ORDER = ("demo", "align", "align-many", "decompose", "apply", "report", "export")
+ORDER = (
+    "demo",
+    "align",
+    "align-many",
+    "decompose",
+    "plate",
+    "restore",
+    "mask",
+    "apply",
+    "report",
+    "export",
+)
 
 NO_MEMORY = "there is not enough memory; use a smaller --frame, --reduce, --stride or --float32"
 

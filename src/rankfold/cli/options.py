@@ -26,7 +26,7 @@ from rankfold.scale import Needs
 LEFT_OUT_SHOWN = 8  # names of files that were left out, before the list ends in dots
 
 
-def _check_size(value: str | None) -> str | None:
+def check_size(value: str | None) -> str | None:
     """Refuse what is no number of bytes."""
     from rankfold.scale.limits import bytes_of
 
@@ -237,7 +237,7 @@ class Computing:
         typer.Option(
             help="As 2G; what needs more keeps its arrays on disk. 60 % of what is free if not "
             "given.",
-            callback=_check_size,
+            callback=check_size,
         ),
     ] = None
     scratch: Annotated[

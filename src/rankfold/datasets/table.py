@@ -6,7 +6,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
+
 from rankfold.datasets.facade import facade
+from rankfold.datasets.handheld import Handheld, handheld, panning
 from rankfold.datasets.scenes import cells, street
 from rankfold.datasets.synthetic import Batch, rendered_heads, warped_low_rank
 from rankfold.io import write_picture
@@ -28,7 +31,7 @@ class Dataset:
 
     name: str
     summary: str
-    make: Callable[[int, int], Batch]
+    make: Callable[[int, int], Batch | Handheld]
 
 
 _ROWS = (
@@ -53,6 +56,16 @@ _ROWS = (
         lambda n, seed: street(n, seed=seed),
     ),
     Dataset(
+        "handheld",
+        "a wall photographed by hand, behind people and branches, in another light each time",
+        lambda n, seed: handheld(n, seed=seed),
+    ),
+    Dataset(
+        "panning",
+        "a film of a wall from a camera that pans and trembles, people walk by",
+        lambda n, seed: panning(n, seed=seed),
+    ),
+    Dataset(
         "textures",
         "smooth textures of low rank under known similarities",
         lambda n, seed: warped_low_rank(n, seed=seed),
@@ -62,12 +75,12 @@ DATASETS: dict[str, Dataset] = {row.name: row for row in _ROWS}
 """The batches that `rankfold datasets` can write: a Dataset by its name."""
 
 
-def write_batch(batch: Batch, path: str | Path, overwrite: bool = False) -> None:
+def write_batch(batch: Batch | Handheld, path: str | Path, overwrite: bool = False) -> None:
     """Write the pictures of a generated batch as PNG files of 8 bits.
 
     Parameters
     ----------
-    batch : Batch
+    batch : Batch or Handheld
     path : path
         The folder; it appears whole or not at all.
     overwrite : bool
@@ -75,5 +88,6 @@ def write_batch(batch: Batch, path: str | Path, overwrite: bool = False) -> None
     """
     with whole_or_nothing(path, overwrite) as draft:
         for k, picture in enumerate(batch.images):
-            # Generated pictures have values from 0 to 1.
-            write_picture(draft / f"{k:03d}.png", 255 * picture)
+            # Generated pictures have values from 0 to 1, or the levels of a camera.
+            levels = picture if picture.dtype.kind == "u" else 255 * picture
+            write_picture(draft / f"{k:03d}.png", levels, np.uint8)

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rankfold.errors import InputError
+from rankfold.io.metadata import NOTHING_KNOWN, Metadata
 from rankfold.io.source import Array, as_type, unit_of
 from rankfold.io.tiff import write_tiff_picture
 from rankfold.stack import Bools
@@ -27,7 +28,12 @@ OPTIONS: dict[str, dict[str, Any]] = {
 }
 
 
-def write_picture(path: str | Path, values: Array, dtype: npt.DTypeLike = np.uint8) -> None:
+def write_picture(
+    path: str | Path,
+    values: Array,
+    dtype: npt.DTypeLike = np.uint8,
+    metadata: Metadata = NOTHING_KNOWN,
+) -> None:
     """Write a picture in the format that the ending of ``path`` names.
 
     Parameters
@@ -38,6 +44,8 @@ def write_picture(path: str | Path, values: Array, dtype: npt.DTypeLike = np.uin
     dtype : type
         In whose units the values are. TIFF stores every type, PNG and PNM 8 and 16 bits, the
         others 8 bits; what a format does not store is scaled to 8 bits.
+    metadata : Metadata
+        Colour profile, camera and resolution, as far as the format has room for them.
     """
     path = Path(path)
     ending = path.suffix.lower()
@@ -48,7 +56,7 @@ def write_picture(path: str | Path, values: Array, dtype: npt.DTypeLike = np.uin
     if values.ndim == 3 and values.shape[2] == 1:
         values = values[..., 0]
     if ending in TIFF:
-        write_tiff_picture(path, as_type(values, kind))
+        write_tiff_picture(path, as_type(values, kind), metadata)
         return
     if values.ndim == 3 and values.shape[2] != 3:
         raise InputError(
@@ -59,33 +67,33 @@ def write_picture(path: str | Path, values: Array, dtype: npt.DTypeLike = np.uin
         # Neither Pillow nor the encoders below store this type.
         values = values * (255 / unit_of(kind))
         kind = np.dtype(np.uint8)
-    _write_stored(path, ending, as_type(values, kind), valid)
+    _write_stored(path, ending, as_type(values, kind), valid, metadata)
 
 
-def _write_stored(path: Path, ending: str, stored: Array, valid: Bools) -> None:
+def _write_stored(path: Path, ending: str, stored: Array, valid: Bools, metadata: Metadata) -> None:
     """Write uint8 or uint16 (h, w[, 3]) to anything but a TIFF."""
     is_deep = stored.dtype == np.uint16
     if ending == ".png" and is_deep:
-        path.write_bytes(_png16(stored, valid))
+        path.write_bytes(_png16(stored, valid, metadata))
     elif ending in PNM:
         path.write_bytes(_pnm(stored))
     else:
         # The upper eight of sixteen bits.
         eight_bits = (stored >> 8).astype(np.uint8) if is_deep else stored
-        _write_8bit(path, eight_bits, valid, ending)
+        _write_8bit(path, eight_bits, valid, ending, metadata)
 
 
-def _write_8bit(path: Path, stored: Array, valid: Bools, ending: str) -> None:
+def _write_8bit(path: Path, stored: Array, valid: Bools, ending: str, metadata: Metadata) -> None:
     """Let Pillow write uint8 (h, w[, 3])."""
     from PIL import Image
 
     if ending in (".png", ".webp") and not valid.all():
         alpha = np.where(valid, 255, 0).astype(np.uint8)
         stored = np.dstack([stored, alpha])
-    Image.fromarray(stored).save(path, **OPTIONS.get(ending, {}))
+    Image.fromarray(stored).save(path, **OPTIONS.get(ending, {}), **metadata.for_pillow)
 
 
-def _png16(stored: Array, valid: Bools) -> bytes:
+def _png16(stored: Array, valid: Bools, metadata: Metadata) -> bytes:
     """Encode uint16 (h, w[, 3]) as a PNG, transparent where nothing is valid."""
     planes = stored.reshape(*stored.shape[:2], -1)
     if not valid.all():
@@ -103,6 +111,7 @@ def _png16(stored: Array, valid: Bools) -> bytes:
         [
             PNG_MAGIC,
             _chunk(b"IHDR", header),
+            *(_chunk(name, body) for name, body in metadata.png_chunks()),
             _chunk(b"IDAT", zlib.compress(raw, 6)),
             _chunk(b"IEND", b""),
         ]

@@ -69,6 +69,7 @@ def _source(path: str, files: list[Path], left_out: tuple[str, ...]) -> Source:
         iterate=lambda: choose(range(len(files))),
         left_out=left_out,
         choose=choose,
+        files=tuple(files),
     )
 
 

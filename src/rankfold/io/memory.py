@@ -47,3 +47,29 @@ def in_memory(
         iterate=lambda: choose(range(len(pictures))),
         choose=choose,
     )
+
+
+def of_rows(rows: Any, shape: tuple[int, ...], names: Sequence[str]) -> Source:
+    """Return rows of floats that are asked for one by one as a source.
+
+    Parameters
+    ----------
+    rows : anything with ``rows[k]``
+        Each is a picture (h, w) or (h, w, c).
+    shape : (n, h, w) or (n, h, w, c)
+    names : n strings
+    """
+
+    def choose(indices: Sequence[int]) -> Iterator[Picture]:
+        return (Picture(np.asarray(rows[k])) for k in indices)
+
+    count = shape[0]
+    return Source(
+        path="the pictures of the run",
+        format="array",
+        names=tuple(names),
+        shapes=(tuple(shape[1:]),) * count,
+        dtypes=(np.dtype(np.asarray(rows[0]).dtype),) * count,
+        iterate=lambda: choose(range(count)),
+        choose=choose,
+    )

@@ -79,6 +79,8 @@ class Source:
         Reads those pictures alone. Without it, all are read and the others passed over.
     opened_with : mapping
         How the pictures were opened, in plain values: :func:`rankfold.io.reopen` takes them.
+    files : n paths
+        The file of each picture, where each has one of its own; else empty.
     """
 
     path: str
@@ -91,6 +93,7 @@ class Source:
     left_out: tuple[str, ...] = ()
     choose: Callable[[Sequence[int]], Iterator[Picture | FormatError]] | None = None
     opened_with: Mapping[str, Any] = field(default_factory=dict)
+    files: tuple[Path, ...] = ()
 
     def __len__(self) -> int:
         """Count the pictures."""
@@ -137,6 +140,7 @@ class Source:
             names=tuple(self.names[k] for k in chosen),
             shapes=tuple(self.shapes[k] for k in chosen),
             dtypes=tuple(self.dtypes[k] for k in chosen),
+            files=tuple(self.files[k] for k in chosen) if self.files else (),
             iterate=lambda: self._read(chosen),
             choose=lambda inner: self._read([chosen[k] for k in inner]),
         )
@@ -175,6 +179,7 @@ class Source:
             names=tuple(self.names[k] for k in kept),
             shapes=tuple(self.shapes[k] for k in kept),
             dtypes=tuple(self.dtypes[k] for k in kept),
+            files=tuple(self.files[k] for k in kept) if self.files else (),
             iterate=lambda: (item for item in self.iterate() if not isinstance(item, FormatError)),
             choose=lambda inner: self._read([kept[k] for k in inner]),
             left_out=(*self.left_out, *bad),

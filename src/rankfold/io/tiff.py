@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from rankfold.errors import FormatError
+from rankfold.io.metadata import NOTHING_KNOWN, Metadata
 from rankfold.io.source import Array, Picture, as_type, check_size, unit_of
 from rankfold.io.tiff_axes import PICTURE_AXES
 
@@ -68,12 +69,13 @@ def read_tiff(path: Path) -> Picture:
         return _upright(plain(values, page), _orientation(page))
 
 
-def write_tiff_picture(path: Path, stored: Array) -> None:
+def write_tiff_picture(path: Path, stored: Array, metadata: Metadata = NOTHING_KNOWN) -> None:
     """Write one picture (h, w) or (h, w, c)."""
     import tifffile
 
     is_rgb = stored.shape[2:] == (3,)
     options: dict[str, Any] = {"planarconfig": "contig"} if stored.ndim == 3 else {}
+    options |= metadata.for_tiff
     tifffile.imwrite(path, stored, photometric="rgb" if is_rgb else "minisblack", **options)
 
 

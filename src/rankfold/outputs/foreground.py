@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -25,12 +26,8 @@ from rankfold.stack import Bools, Frame
 Array = npt.NDArray[Any]
 Floats32 = npt.NDArray[np.float32]
 
-# Where something is in front in more than this share of the frames, it may be the background that
-# is in front, and what is called background a thing that stood there.
-OFTEN = 0.4
-
 # Share of the canvas below which that is not spoken of.
-SAID = 0.0005
+SAID = 0.001
 
 
 @dataclass(frozen=True)
@@ -149,6 +146,11 @@ class Foreground:
         return self._scene.seen
 
     @property
+    def two_faced(self) -> Bools:
+        """Where (h, w) two things are seen for long, of which either may be in front."""
+        return self._scene.two_faced
+
+    @property
     def canvas(self) -> Array:
         """The background on the union of all frames, in their type; zero where unknown."""
         values = np.nan_to_num(np.moveaxis(self._scene.clean, 0, -1)) * self._scene.unit
@@ -162,12 +164,11 @@ class Foreground:
         parts = [f"Masks of {len(self)} frames."]
         if lost:
             parts.append(f"{len(lost)} of them could not be placed and are not judged.")
-        unsure = self.seen & (self.often > OFTEN)
-        if unsure.mean() > SAID:
+        unsure = float(self.two_faced.mean())
+        if unsure > SAID:
             parts.append(
-                f"On {unsure.mean():.1%} of the canvas something is in front in more than "
-                f"{OFTEN:.0%} of the frames: what is called background there may be a thing that "
-                "stood still."
+                f"On {unsure:.1%} of the canvas two things are seen for long: what is called "
+                "background there may be a thing that stood still, and the other way round."
             )
         return " ".join([*parts, *self._remarks])
 
@@ -201,7 +202,7 @@ def foreground_of(
     settings: OutputSettings | None = None,
     n_jobs: int | None = None,
     memory_limit: int | str | None = None,
-    scratch: str | None = None,
+    scratch: str | Path | None = None,
     progress: Progress | None = None,
     remarks: Sequence[str] = (),
 ) -> Foreground:

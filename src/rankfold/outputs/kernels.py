@@ -1,11 +1,13 @@
 """Which value at a pixel most pictures agree on, compiled; and plain medians.
 
-How to read this file. :func:`most_agreed` is the whole job on one tile, in two steps:
+How to read this file. :func:`most_agreed` is the whole job on one tile, in three steps:
 
 1. :func:`votes` lets every pair of pictures compare the patches around each pixel: how well they
    agree is added to the score of both;
 2. at each pixel the picture with the best score wins, and :func:`mean_of_agreeing` takes the mean
-   of the pictures that agree with it.
+   of the pictures that agree with it;
+3. among those that do not agree at all, :func:`rival_of` looks for the largest group that agrees on
+   something else.
 
 A patch is a square of ``2 RADIUS + 1`` pixels. Two patches agree fully where they are the same, and
 not at all where their mean squared difference reaches ``limit``.
@@ -27,7 +29,13 @@ RADIUS = 2
 
 @njit(cache=True, nogil=True)
 def most_agreed(
-    values: Array, trust: Array, limit: Array, clean: Array, support: Array, total: Array
+    values: Array,
+    trust: Array,
+    limit: Array,
+    clean: Array,
+    support: Array,
+    rival: Array,
+    total: Array,
 ) -> None:
     """Find at each pixel of a tile the value that most pictures agree on.
 
@@ -43,6 +51,8 @@ def most_agreed(
         Written: the value; NaN where no picture can be trusted.
     support : (h, w) array of float32
         Written: the trust in the pictures that agree on it.
+    rival : (h, w) array of float32
+        Written: the trust in those that agree on something else.
     total : (h, w) array of float32
         Written: the trust in all pictures.
     """
@@ -63,6 +73,7 @@ def most_agreed(
                     best = i
             total[y, x] = everything
             support[y, x] = mean_of_agreeing(values, trust, limit[y, x], best, y, x, clean)
+            rival[y, x] = rival_of(values, trust, limit[y, x], score, best, y, x)
 
 
 @njit(cache=True, nogil=True)
@@ -118,6 +129,25 @@ def agreement(apart: Any, count: Any, limit: Any) -> Any:
 
 
 @njit(cache=True, nogil=True)
+def agreement_of(
+    values: Array, trust: Array, limit: Any, one: int, two: int, y: int, x: int
+) -> Any:
+    """How well the patches of two pictures agree around a pixel of the tile."""
+    channels = values.shape[1]
+    side = 2 * RADIUS + 1
+    apart = np.float32(0)
+    count = np.float32(0)
+    for dy in range(side):
+        for dx in range(side):
+            if min(trust[one, y + dy, x + dx], trust[two, y + dy, x + dx]) > 0:
+                count += channels
+                for c in range(channels):
+                    gap = values[one, c, y + dy, x + dx] - values[two, c, y + dy, x + dx]
+                    apart += gap * gap
+    return agreement(apart, count, limit)
+
+
+@njit(cache=True, nogil=True)
 def mean_of_agreeing(
     values: Array, trust: Array, limit: Any, best: int, y: int, x: int, clean: Array
 ) -> Any:
@@ -127,23 +157,13 @@ def mean_of_agreeing(
         clean[c, y, x] = np.nan if best < 0 else 0
     if best < 0:
         return np.float32(0)
-    side = 2 * RADIUS + 1
     weight = np.float32(0)
     supporting = np.float32(0)
     for i in range(n):
         own = trust[i, y + RADIUS, x + RADIUS]
         if own == 0:
             continue
-        apart = np.float32(0)
-        count = np.float32(0)
-        for dy in range(side):
-            for dx in range(side):
-                if min(trust[i, y + dy, x + dx], trust[best, y + dy, x + dx]) > 0:
-                    count += channels
-                    for c in range(channels):
-                        gap = values[i, c, y + dy, x + dx] - values[best, c, y + dy, x + dx]
-                        apart += gap * gap
-        left = agreement(apart, count, limit) * own
+        left = agreement_of(values, trust, limit, i, best, y, x) * own
         if left > 0:
             weight += left
             supporting += own
@@ -151,6 +171,29 @@ def mean_of_agreeing(
                 clean[c, y, x] += left * values[i, c, y + RADIUS, x + RADIUS]
     for c in range(channels):
         clean[c, y, x] /= weight
+    return supporting
+
+
+@njit(cache=True, nogil=True)
+def rival_of(
+    values: Array, trust: Array, limit: Any, score: Array, best: int, y: int, x: int
+) -> Any:
+    """Return the trust in the largest group of pictures that agree on something else."""
+    second = -1
+    if best >= 0:
+        for i in range(len(values)):
+            if trust[i, y + RADIUS, x + RADIUS] == 0:
+                continue
+            if second >= 0 and score[i, y, x] <= score[second, y, x]:
+                continue
+            if agreement_of(values, trust, limit, i, best, y, x) == 0:
+                second = i
+    supporting = np.float32(0)
+    if second >= 0:
+        for i in range(len(values)):
+            own = trust[i, y + RADIUS, x + RADIUS]
+            if own > 0 and agreement_of(values, trust, limit, i, second, y, x) > 0:
+                supporting += own
     return supporting
 
 

@@ -13,6 +13,7 @@ import numpy.typing as npt
 from rankfold.errors import InputError
 from rankfold.families import Floats
 from rankfold.io.encoding import write_picture
+from rankfold.io.metadata import NOTHING_KNOWN, Metadata
 from rankfold.io.source import as_type, nothing
 from rankfold.outputs.grid import grid_for
 from rankfold.outputs.originals import Aligned, Images, Masks, Originals, originals_of
@@ -23,6 +24,7 @@ from rankfold.outputs.trust import Doubts
 from rankfold.outputs.warping import bands
 from rankfold.scale import Needs, executor_for, store_for
 from rankfold.stack import Bools, Frame
+from rankfold.storage import whole_file
 
 Array = npt.NDArray[Any]
 
@@ -47,7 +49,9 @@ class Plate:
     agreeing : (h, w) array of float32
         How many of the pictures that were asked show it so, by the trust in them.
     asked : (h, w) array of float32
-        How many were asked there. Where most of them do not agree, look twice.
+        How many were asked there.
+    two_faced : (h, w) array of bool
+        Where many pictures agree on something else, so that either may be in front.
     transforms : (n, 3, 3) array
         From the plate to each original.
     light : str
@@ -59,6 +63,7 @@ class Plate:
     valid: Bools
     agreeing: npt.NDArray[np.float32]
     asked: npt.NDArray[np.float32]
+    two_faced: Bools
     transforms: Floats
     light: str
     names: tuple[str, ...]
@@ -73,12 +78,15 @@ class Plate:
         """How sure it is, for a person."""
         height, width = self.valid.shape
         lonely = float((self.valid & (self.agreeing < ALONE)).mean())
-        split = float((self.valid & (self.confidence < SPLIT)).mean())
         parts = [f"A plate of {height} x {width} from {len(self.names)} pictures."]
         if lonely >= SAID:
             parts.append(f"On {lonely:.1%} of it only one picture shows what is there.")
-        if split >= SAID:
-            parts.append(f"On {split:.1%} of it less than half of the pictures agree.")
+        doubted = float(self.two_faced.mean())
+        if doubted >= SAID:
+            parts.append(
+                f"On {doubted:.1%} of it many pictures agree on something else: it may be a thing "
+                "that stood still."
+            )
         unknown = 1 - float(self.valid.mean())
         if unknown >= SAID:
             parts.append(f"{unknown:.1%} of it is empty, because no picture shows it.")
@@ -88,7 +96,13 @@ class Plate:
         """One line for a person."""
         return f"<Plate: {self.sentence}>"
 
-    def save(self, path: str | Path, confidence: str | Path | None = None) -> None:
+    def save(
+        self,
+        path: str | Path,
+        confidence: str | Path | None = None,
+        overwrite: bool = False,
+        metadata: Metadata = NOTHING_KNOWN,
+    ) -> None:
         """Write the picture in the format that the ending of ``path`` names.
 
         Parameters
@@ -97,18 +111,22 @@ class Plate:
             TIFF and PNG keep 16 bits.
         confidence : str or Path, optional
             Also write the confidence there, white where all pictures agree.
+        overwrite : bool
+            Replace files that are there.
+        metadata : Metadata
+            What the file says besides the pixels, see :func:`rankfold.io.read_metadata`.
         """
         values = self.picture.astype(np.float64)
         values[~self.valid] = np.nan
-        write_picture(path, values, self.picture.dtype)
+        with whole_file(path, overwrite) as draft:
+            write_picture(draft, values, self.picture.dtype, metadata)
         if confidence is not None:
-            write_picture(confidence, 255.0 * self.confidence, np.uint8)
+            with whole_file(confidence, overwrite) as draft:
+                write_picture(draft, 255.0 * self.confidence, np.uint8)
 
 
 # Less than so many agreeing pictures are called one.
 ALONE = 1.5
-# Below this share of those asked, most do not agree.
-SPLIT = 0.5
 # Shares of the plate below this are not spoken of.
 SAID = 0.001
 
@@ -169,6 +187,7 @@ def plate_of(
         valid=scene.seen,
         agreeing=scene.support,
         asked=scene.total,
+        two_faced=scene.two_faced,
         transforms=matrices,
         light="" if chosen is None else originals.source.names[chosen],
         names=originals.source.names,

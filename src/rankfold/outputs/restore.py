@@ -49,12 +49,15 @@ class Restored:
         What was replaced.
     left : (h, w) array of bool
         What should have been replaced, but nobody knows what is behind.
+    missing : (h, w) array of bool
+        What of it was missing in the original, so that there is nothing at all.
     """
 
     name: str
     picture: Array
     replaced: Bools
     left: Bools
+    missing: Bools
 
 
 class Restoration:
@@ -100,13 +103,15 @@ class Restoration:
     def _restored(self, index: int, picture: Picture) -> Restored:
         """Restore one picture."""
         shape = picture.values.shape[:2]
-        hole = np.zeros(shape, bool) if picture.mask is None else ~picture.mask
+        missing = np.zeros(shape, bool) if picture.mask is None else ~picture.mask
+        hole = missing
         painted = self._hidden(index)
         if painted is not None:
             hole = hole | painted
         if not self._originals.placed[index]:
             # Nobody knows where it lies, so nobody knows what is behind.
-            return Restored(self.names[index], picture.values, np.zeros(shape, bool), hole)
+            nothing = np.zeros(shape, bool)
+            return Restored(self.names[index], picture.values, nothing, hole, missing)
         matrix = self._matrices[index]
         expected = self._predictor.expected(index, picture, matrix, hole)
         if self._automatic:
@@ -115,7 +120,8 @@ class Restoration:
             expected = self._predictor.expected(index, picture, matrix, hole)
         replaced = hole & expected.known
         filled = self._filled(picture, expected, hole, replaced)
-        return Restored(self.names[index], filled, replaced, hole & ~expected.known)
+        left = hole & ~expected.known
+        return Restored(self.names[index], filled, replaced, left, missing & left)
 
     def _in_front(self, picture: Picture, expected: Expected, hole: Bools) -> Bools:
         """What does not belong (h, w), and a rim around it."""

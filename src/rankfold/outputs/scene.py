@@ -29,6 +29,12 @@ Floats32 = npt.NDArray[np.float32]
 # Unit: px. Side of the tiles in which the noise of large pictures is looked at.
 SIDE = 64
 
+# Share of the pictures that must agree on something else for the scene to be in doubt.
+TWO_FACED = 0.3
+
+# A single picture that shows something else has something in front of it.
+SEVERAL = 1.5
+
 # Percentiles of the values between which the range of pictures lies that are not of 8 bits.
 RANGE = (0.5, 99.5)
 
@@ -73,8 +79,9 @@ class Scene:
     grid : Frame
     clean : (c, h, w) array
         The scene in the common light; NaN where no picture shows it.
-    support, total : (h, w) arrays
-        How many pictures show it so, and how many there are; by the trust in them.
+    support, rival, total : (h, w) arrays
+        How many pictures show it so, how many agree on something else, and how many there are; by
+        the trust in them.
     noise : Noise
     light : Light
         Of the donors.
@@ -89,6 +96,7 @@ class Scene:
     grid: Frame
     clean: Floats32
     support: Floats32
+    rival: Floats32
     total: Floats32
     noise: Noise
     light: Light
@@ -100,6 +108,11 @@ class Scene:
     def seen(self) -> Bools:
         """Which pixels (h, w) some picture shows."""
         return np.asarray(np.isfinite(self.clean[0]))
+
+    @property
+    def two_faced(self) -> Bools:
+        """Where (h, w) so many pictures agree on something else that either may be in front."""
+        return np.asarray(self.seen & (self.rival > np.maximum(TWO_FACED * self.total, SEVERAL)))
 
 
 def scene_of(
@@ -149,11 +162,11 @@ def scene_of(
     del small, small_trust
     chosen = spread_tiles(grid, settings.noise.tiles, SIDE)
     noise = noise_of(_against_median(spool, light, chosen), span, settings.noise)
-    clean, support, total = _agreed(spool, light, noise, settings, executor, watch)
+    clean, support, rival, total = _agreed(spool, light, noise, settings, executor, watch)
     # The clean picture has less in front of it than the median, so its noise is known better.
     noise = noise_of(_against(spool, light, clean, chosen), span, settings.noise)
     spool.rest()
-    return Scene(grid, clean, support, total, noise, light, tuple(donors), unit, span)
+    return Scene(grid, clean, support, rival, total, noise, light, tuple(donors), unit, span)
 
 
 def range_of(values: Array, trust: Array, unit: float) -> float:
@@ -239,12 +252,13 @@ def _agreed(
     settings: OutputSettings,
     executor: Executor,
     watch: Callable[[], object],
-) -> tuple[Floats32, Floats32, Floats32]:
-    """Return what most pictures agree on (c, h, w), its support and the trust in all (h, w)."""
+) -> tuple[Floats32, Floats32, Floats32, Floats32]:
+    """Return what most pictures agree on (c, h, w), its support, rival and the total (h, w)."""
     store = store_of(executor)
     grid = spool.grid
     clean: Floats32 = store.zeros((spool.values.shape[1], *grid.shape), np.float32)
     support: Floats32 = store.zeros(grid.shape, np.float32)
+    rival: Floats32 = store.zeros(grid.shape, np.float32)
     total: Floats32 = store.zeros(grid.shape, np.float32)
 
     def vote(tile: Tile) -> None:
@@ -256,10 +270,12 @@ def _agreed(
         shape = (values.shape[1], *tile.shape)
         agreed = np.empty(shape, np.float32)
         some = np.empty(tile.shape, np.float32)
+        others = np.empty(tile.shape, np.float32)
         every = np.empty(tile.shape, np.float32)
-        most_agreed(values, trust, limit, agreed, some, every)
+        most_agreed(values, trust, limit, agreed, some, others, every)
         clean[(slice(None), *tile.box)] = agreed
         support[tile.box] = some
+        rival[tile.box] = others
         total[tile.box] = every
         watch()
 
@@ -271,7 +287,7 @@ def _agreed(
             executor.run(vote, row)
             spool.rest()
             row = []
-    return clean, support, total
+    return clean, support, rival, total
 
 
 def count_of_tiles(grid: Frame) -> int:

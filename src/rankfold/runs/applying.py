@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-import numpy as np
-
 from rankfold.errors import InputError
 from rankfold.io import Source, write_pictures
 from rankfold.io.source import nothing
-from rankfold.result import Alignment
+from rankfold.outputs.grid import full_scale
+from rankfold.outputs.originals import match_names
 from rankfold.runs.display import Array
 from rankfold.runs.folder import load_alignment
 from rankfold.storage import whole_or_nothing
-from rankfold.warp.sampling import source_pixels_per_pixel
 
 
 def apply_run(
@@ -59,7 +57,7 @@ def apply_run(
             "they must agree"
         )
     order = match_names(source.names, result.names, str(run))
-    factor = _full_scale(result) if scale is None else scale
+    factor = full_scale(result.transforms, result.frame) if scale is None else scale
 
     # A generator: the writer asks for the next picture when the last one is on disk.
     def warped() -> Iterator[Array]:
@@ -71,38 +69,3 @@ def apply_run(
     with whole_or_nothing(folder, overwrite) as draft:
         written = write_pictures(draft / "aligned", source.names, warped(), source, format)
     return Path(folder) / written.name
-
-
-def match_names(names: tuple[str, ...], known: tuple[str, ...], run: str) -> list[int]:
-    """Say which transform belongs to which picture.
-
-    Parameters
-    ----------
-    names : tuple of n str
-        The pictures at hand.
-    known : tuple of n str
-        The pictures of the run.
-    run : str
-        The run, for messages.
-
-    Returns
-    -------
-    list of int
-        For every picture its index in the run: by name where the names are the same, by order
-        where none of them is. A mixture is refused, because neither can be right.
-    """
-    if set(names) == set(known):
-        return [known.index(name) for name in names]
-    strangers = [name for name in names if name not in known]
-    if len(strangers) < len(names):
-        raise InputError(
-            f"{strangers[0]} is not among the pictures of {run}, though others are; "
-            "give the same ones"
-        )
-    return list(range(len(names)))
-
-
-def _full_scale(result: Alignment) -> float:
-    """Say how many pixels of the median aligned picture one pixel of the frame spans."""
-    spans = [source_pixels_per_pixel(T, result.frame) for T in result.transforms]
-    return float(np.median(spans))

@@ -145,6 +145,11 @@ def open_run(path: str | Path) -> Run:
     return Run(folder, result, config, inputs, metrics, shown)
 
 
+def is_run(path: str | Path) -> bool:
+    """Say whether a folder has the result of a run in it."""
+    return (Path(path) / storage.FACTS).is_file()
+
+
 def load_alignment(path: str | Path) -> Alignment:
     """Read the result of a folder that has transforms, and refuse any other.
 

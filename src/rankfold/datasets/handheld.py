@@ -1,14 +1,15 @@
-"""Photographs of a wall taken by hand, with people and branches in front: everything is known."""
+"""Photographs and a film of a wall, with people in front: everything is known."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from scipy import ndimage
 
-from rankfold.families import FAMILIES, Floats, inverse, map_points
+from rankfold.families import FAMILIES, Floats, inverse, map_points, shift
 from rankfold.stack import Bools
 
 # How far each corner of a picture is moved, as a share of its size (standard deviation).
@@ -33,7 +34,7 @@ LEAVES = 25
 
 
 @dataclass(frozen=True)
-class Views:
+class Handheld:
     """Pictures of a scene, and what is true of them.
 
     Attributes
@@ -49,7 +50,7 @@ class Views:
         A picture is gain x scene + offset.
     """
 
-    images: list[npt.NDArray[np.integer]]
+    images: list[npt.NDArray[Any]]
     scene: Floats
     hidden: list[Bools]
     transforms: Floats
@@ -57,12 +58,12 @@ class Views:
     offsets: Floats
 
 
-def views(
+def handheld(
     n: int = 12,
     size: tuple[int, int] = (240, 320),
     dtype: npt.DTypeLike = np.uint8,
     seed: int = 0,
-) -> Views:
+) -> Handheld:
     """Return photographs of a painted wall, each from another place and in another light.
 
     People stand in front of the wall and branches hang into the picture, elsewhere each time.
@@ -77,7 +78,7 @@ def views(
 
     Returns
     -------
-    Views
+    Handheld
     """
     rng = np.random.default_rng(seed)
     height, width = size
@@ -109,7 +110,80 @@ def views(
         hidden.append(mask)
         transforms.append(T)
     scene = wall[room : room + height, room : room + width]
-    return Views(images, scene, hidden, np.stack(transforms), gains, offsets)
+    return Handheld(images, scene, hidden, np.stack(transforms), gains, offsets)
+
+
+# A film: how far the camera pans, as a share of the width; its shake from frame to frame, px.
+PANNED = 0.15
+TREMBLE = 0.8
+# Shares of the width that its people walk from one frame to the next, at most.
+SPEED = 0.02
+
+
+def panning(
+    n: int = 30, size: tuple[int, int] = (120, 160), moves: bool = True, seed: int = 0
+) -> Handheld:
+    """Return the frames of a film of a wall with two people who walk by; the camera may pan.
+
+    Parameters
+    ----------
+    n : int
+        Number of frames.
+    size : (height, width)
+    moves : bool
+        Whether the camera pans and trembles; it stands still otherwise.
+    seed : int
+
+    Returns
+    -------
+    Handheld
+        Its scene is what the first frame would see without people.
+    """
+    rng = np.random.default_rng(seed)
+    height, width = size
+    room = round(PANNED * width) + 12
+    wall = _wall((height + 2 * room, width + 2 * room), rng)
+    coefficients = [ndimage.spline_filter(wall[..., c], 3) for c in range(3)]
+    walkers = [_Walker(rng, size) for _ in range(2)]
+    images = []
+    hidden = []
+    transforms = []
+    for k in range(n):
+        pan = PANNED * width * k / max(n - 1, 1)
+        place = np.array([pan, 0.0]) + TREMBLE * rng.standard_normal(2)
+        # From the scene to the frame.
+        T = shift(-place) if moves and k > 0 else np.eye(3)
+        picture = _seen(coefficients, inverse(T), size, room)
+        mask = np.zeros(size, bool)
+        for walker in walkers:
+            walker.draw(picture, mask, k)
+        picture += NOISE * rng.standard_normal(picture.shape)
+        images.append(np.rint(255 * np.clip(picture, 0, 1)).astype(np.uint8))
+        hidden.append(mask)
+        transforms.append(T)
+    scene = wall[room : room + height, room : room + width]
+    return Handheld(images, scene, hidden, np.stack(transforms), np.ones(n), np.zeros(n))
+
+
+class _Walker:
+    """A person who walks through a film."""
+
+    def __init__(self, rng: np.random.Generator, size: tuple[int, int]) -> None:
+        height, self._width = size
+        self._tall = BODY[0] * height * rng.uniform(0.7, 1.0)
+        self._wide = BODY[1] * height * rng.uniform(0.8, 1.2)
+        self._foot = rng.uniform(0.8, 1.0) * height
+        self._start = rng.uniform(0, 1)
+        self._speed = rng.choice([-1, 1]) * rng.uniform(0.5, 1) * SPEED
+        self._coat = rng.uniform(0.05, 0.9, 3)
+
+    def draw(self, picture: Floats, mask: Bools, k: int) -> None:
+        """Draw the person into frame ``k`` (h, w, 3)."""
+        # Who leaves on one side comes in on the other.
+        x = (self._start + self._speed * k) % 1.2 - 0.1
+        centre = (self._foot - 0.42 * self._tall, x * self._width)
+        radii = (0.42 * self._tall, self._wide / 2)
+        _ellipse(picture, mask, centre, radii, self._coat, self._tall / 8)
 
 
 def _wall(shape: tuple[int, int], rng: np.random.Generator) -> Floats:

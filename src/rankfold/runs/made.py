@@ -1,0 +1,82 @@
+"""What the makers of plates, restored pictures and masks share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rankfold.errors import InputError
+from rankfold.io import Source, open_pictures
+from rankfold.runs.folder import open_run
+from rankfold.runs.watch import Watch
+
+# Endings of what can be written as one picture.
+WRITABLE = (".tif", ".tiff", ".png", ".jpg", ".jpeg", ".webp", ".bmp", ".pgm", ".ppm", ".pnm")
+
+# In a mask: what belongs, and what does not.
+BLACK = 0
+WHITE = 255
+
+
+@dataclass(frozen=True)
+class Made:
+    """What was made.
+
+    Attributes
+    ----------
+    place : Path
+        The file or folder.
+    sentence : str
+        What to know of it.
+    figures : dict
+        The same as plain values.
+    """
+
+    place: Path
+    sentence: str
+    figures: dict[str, Any]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Give plain values that JSON knows."""
+        return {"written": str(self.place), "sentence": self.sentence, **self.figures}
+
+
+def originals_of_run(run: str | Path) -> Source:
+    """Open the pictures of a run where it read them.
+
+    Parameters
+    ----------
+    run : str or Path
+        A run folder.
+    """
+    config = open_run(run).config
+    described = config["input"]
+    path = described.get("path")
+    if path is None:
+        raise InputError(f"{run} does not say where its pictures are; name them")
+    place = Path(config.get("directory", "."), path)
+    try:
+        source = open_pictures(str(place))
+    except InputError as error:
+        raise InputError(
+            f"the pictures of {run} are no longer at {place} ({error}); name them"
+        ) from error
+    if list(source.names) == list(described["names"]):
+        return source
+    raise InputError(
+        f"{place} no longer has just the pictures of {run}, or only some of them were taken; name "
+        "them as they were given"
+    )
+
+
+def stepping(watch: Watch, text: str) -> Callable[[int, int], None]:
+    """Return what tells a watch how many steps are done."""
+
+    def step(done: int, total: int) -> None:
+        if done == 1:
+            watch.say(text, total)
+        watch.advance()
+
+    return step

@@ -1,0 +1,200 @@
+"""Every picture of a run without what was in front of it, in a folder."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rankfold.errors import InputError
+from rankfold.io import Source, read_metadata, read_picture, write_picture, write_pictures
+from rankfold.outputs import Restored
+from rankfold.runs.display import Array
+from rankfold.runs.folder import load_alignment
+from rankfold.runs.made import BLACK, WHITE, WRITABLE, Made, stepping
+from rankfold.runs.watch import Unwatched, Watch
+from rankfold.stack import Bools
+from rankfold.storage import whole_or_nothing
+from rankfold.verdicts import listed
+
+# Formats in which a picture is not the same after it was written and read again.
+LOSSY = (".jpg", ".jpeg")
+
+
+def restore_run(
+    run: str | Path,
+    source: Source,
+    folder: str | Path,
+    *,
+    masks: str | Path | None = None,
+    automatic: bool | None = None,
+    format: str | None = None,
+    overwrite: bool = False,
+    watch: Watch | None = None,
+    **options: Any,
+) -> Made:
+    """Replace in every picture what was in front of it, and write the pictures.
+
+    Parameters
+    ----------
+    run : str or Path
+        The folder of an alignment.
+    source : Source
+        The originals.
+    folder : str or Path
+        A new folder, in which the pictures are called ``restored``, and ``left`` what should have
+        been replaced but is not known.
+    masks : str or Path, optional
+        A folder of painted masks with the names of the pictures, white where a picture shall be
+        replaced; whoever has none keeps all.
+    automatic : bool, optional
+        Whether to look for what does not belong; by default, if there are no masks.
+    format : str, optional
+        A row of FORMATS; that of the source by default.
+    overwrite : bool
+        Whether a folder that rankfold wrote earlier is replaced.
+    watch : Watch, optional
+        Follows the work.
+    **options
+        Further arguments of :meth:`rankfold.Alignment.restore`.
+    """
+    watching = watch or Unwatched()
+    hidden = None if masks is None else painted_masks(masks, source)
+    with whole_or_nothing(folder, overwrite) as draft:
+        restoration = load_alignment(run).restore(
+            source,
+            hidden=hidden,
+            automatic=automatic,
+            progress=stepping(watching, "learning what the pictures show"),
+            **options,
+        )
+        watching.say("restoring", len(source))
+        tally = _Tally()
+
+        def restored() -> Iterator[Restored]:
+            for one in restoration:
+                tally.add(one)
+                if one.left.any():
+                    (draft / "left").mkdir(exist_ok=True)
+                    picture = np.where(one.left, WHITE, BLACK).astype(np.uint8)
+                    write_picture(draft / "left" / f"{Path(one.name).stem}.png", picture)
+                yield one
+                watching.advance()
+
+        written = _write_restored(draft / "restored", restored(), source, format)
+    return Made(Path(folder) / written.name, tally.sentence(source, format), tally.figures)
+
+
+def _write_restored(
+    path: Path, pictures: Iterator[Restored], source: Source, format: str | None
+) -> Path:
+    """Write restored pictures as they came, with what their files said of them."""
+    if format not in (None, "pictures") or source.format != "pictures" or not source.files:
+        values = (_transparent(one) for one in pictures)
+        return write_pictures(path, source.names, values, source, format)
+    path.mkdir()
+    for one, file, name in zip(pictures, source.files, source.names, strict=True):
+        target = path / Path(name).with_suffix(lossless(file.suffix))
+        target.parent.mkdir(parents=True, exist_ok=True)
+        write_picture(target, _transparent(one), one.picture.dtype, read_metadata(file))
+    return path
+
+
+def lossless(ending: str) -> str:
+    """The ending of a file in which every pixel that was not replaced stays as it is."""
+    return ".png" if ending.lower() in LOSSY else ending
+
+
+def _transparent(one: Restored) -> Array:
+    """The values of a restored picture, NaN where it still has a hole."""
+    values = one.picture.astype(np.float64)
+    if one.missing.any():
+        values[one.missing] = np.nan
+    return values
+
+
+class _Tally:
+    """How much was replaced, and how much was left."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.replaced = 0
+        self.touched = 0
+        self.left: list[str] = []
+        self.pixels = 0
+
+    def add(self, one: Restored) -> None:
+        """Count a picture."""
+        self.count += 1
+        self.pixels += one.replaced.size
+        self.replaced += int(one.replaced.sum())
+        self.touched += bool(one.replaced.any())
+        if one.left.any():
+            self.left.append(one.name)
+
+    @property
+    def figures(self) -> dict[str, Any]:
+        """The same as plain values."""
+        return {
+            "images": self.count,
+            "touched": self.touched,
+            "replaced_share": self.replaced / max(self.pixels, 1),
+            "left_in": self.left,
+        }
+
+    def sentence(self, source: Source, format: str | None) -> str:
+        """How it went, for a person."""
+        share = self.replaced / max(self.pixels, 1)
+        parts = [
+            f"{self.count} pictures; in {self.touched} of them {share:.1%} of all was replaced."
+        ]
+        if self.left:
+            names = listed(self.left)
+            parts.append(f"Nobody knows all that is behind in {names}: see the folder left.")
+        kept = format in (None, "pictures") and source.format == "pictures"
+        if kept and any(file.suffix.lower() in LOSSY for file in source.files):
+            parts.append("JPEG pictures became PNG, which keeps what was not replaced as it is.")
+        if (format or source.format) == "video":
+            parts.append("A video is compressed again: use --format pictures to keep every bit.")
+        return " ".join(parts)
+
+
+def painted_masks(folder: str | Path, source: Source) -> Callable[[int], Bools | None]:
+    """Return what reads the painted mask of a picture, by its name without ending.
+
+    Parameters
+    ----------
+    folder : str or Path
+    source : Source
+        The pictures. A mask that belongs to none of them is refused.
+    """
+    place = Path(folder)
+    if not place.is_dir():
+        raise InputError(f"{place} is not a folder; give one with a mask for each picture")
+    files = {file.stem: file for file in sorted(place.iterdir()) if _is_picture(file)}
+    stems = [Path(name).stem for name in source.names]
+    strangers = sorted(set(files) - set(stems))
+    if strangers or not files:
+        what = f"{files[strangers[0]].name} belongs to none" if strangers else "has masks of none"
+        raise InputError(
+            f"{place}: {what} of the pictures; a mask has the name of its picture, as "
+            f"{stems[0]}.png"
+        )
+
+    def painted(index: int) -> Bools | None:
+        file = files.get(stems[index])
+        if file is None:
+            return None
+        values = read_picture(file)
+        grey = values if values.ndim == 2 else values.max(axis=2)
+        top = np.iinfo(grey.dtype).max if grey.dtype.kind == "u" else 1.0
+        return np.asarray(grey > top / 2)
+
+    return painted
+
+
+def _is_picture(file: Path) -> bool:
+    """Whether a file can be a mask."""
+    return file.suffix.lower() in WRITABLE and not file.name.startswith(".")
