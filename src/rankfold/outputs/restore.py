@@ -96,6 +96,11 @@ class Restoration:
         for index, picture in enumerate(self._originals.read(range(len(self)))):
             yield self._restored(index, picture)
 
+    def __getitem__(self, index: int) -> Restored:
+        """Return one picture by its number."""
+        (picture,) = self._originals.read([index])
+        return self._restored(index, picture)
+
     def __repr__(self) -> str:
         """A line for a person."""
         return f"<Restoration of {len(self)} pictures>"

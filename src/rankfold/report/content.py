@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from rankfold.families import Floats
+from rankfold.report.made import Panel
 from rankfold.report.pictures import Bytes
 from rankfold.runs.starts import Start
 from rankfold.status import Trace
@@ -69,6 +70,8 @@ class ReportData:
     averages : list of (caption, (h, w, 3) array)
     occluders : list of (sentence, (h, w, 3) array)
         What several pictures had in front of them, outlined on the average.
+    panels : list of Panel
+        A look at what can be made of the run.
     trace : Trace
     spectra : dict of (n,) arrays
         Singular values by caption.
@@ -88,6 +91,7 @@ class ReportData:
     tiles: dict[str, list[Bytes]]
     averages: list[tuple[str, Bytes]]
     occluders: list[tuple[str, Bytes]]
+    panels: list[Panel]
     trace: Trace
     spectra: dict[str, Floats]
     outlines: Floats | None

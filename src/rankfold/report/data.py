@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from rankfold.families import Floats, inverse, map_points
 from rankfold.report.content import Card, ReportData
+from rankfold.report.made import panels_of
 from rankfold.report.pictures import (
     Bytes,
     average,
@@ -99,6 +100,7 @@ def _of_alignment(run: Run, result: Alignment) -> ReportData:
             ("average low-rank", average(result.low_rank, low, high)),
         ],
         occluders=_outlined(result, average(result.aligned, low, high), whole.names),
+        panels=panels_of(result, result.names),
         trace=result.trace,
         spectra={
             "before": spectrum(before),
@@ -207,6 +209,7 @@ def _of_decomposition(run: Run, result: Decomposition) -> ReportData:
             ("average low-rank", average(result.low_rank, low, high)),
         ],
         occluders=_outlined(result, average(given, low, high), run.names),
+        panels=panels_of(result, tuple(names)),
         trace=result.trace,
         spectra={"input": spectrum(given), "low-rank": spectrum(result.low_rank)},
         outlines=None,

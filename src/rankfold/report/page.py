@@ -72,12 +72,20 @@ def render(data: ReportData) -> str:
     occluders = []
     for sentence, picture in data.occluders:
         occluders.append((sentence, as_uri(fitted(picture, AVERAGE, grow=True))))
+    panels = []
+    for panel in data.panels:
+        pictures = [
+            (caption, as_uri(fitted(picture, AVERAGE, grow=True)))
+            for caption, picture in panel.pictures
+        ]
+        panels.append((panel, pictures))
     text = page.render(
         look=look(),
         data=data,
         plots=plots,
         averages=averages,
         occluders=occluders,
+        panels=panels,
         percent=percent,
         payload=_payload(data),
         version=__version__,
