@@ -4,9 +4,9 @@
 
 ``plate`` and ``restore``: 20 generated photographs of 2000 x 1500 pixels and 16 bits, taken by hand
 through homographies, with people, branches and another exposure each, are aligned and then put
-together, or freed of what is in front, by the commands. ``video``: 150 generated frames of
-1920 x 1080 with two people who walk by, as a film, from a camera that pans or stands still. Commands
-run in processes of their own.
+together, or freed of what is in front, by the commands. ``video`` and ``still``: 150 generated
+frames of 1920 x 1080 with two people who walk by, as a film, from a camera that pans or stands
+still. Commands run in processes of their own.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
-from many_frames import Meter
 from scipy import ndimage
 
+from many_frames import Meter
 from rankfold.datasets import Handheld, handheld, panning
 from rankfold.families import FAMILIES, inverse, map_points
 from rankfold.io import open_pictures, read_picture, write_picture, write_pictures
@@ -76,9 +76,11 @@ def plate(views: Handheld, place: Path) -> dict[str, object]:
     stored = read_picture(place / "plate.tif")
     figures["type"] = str(stored.dtype)
     grid = Frame(*stored.shape[:2])
-    transforms = load_alignment(place / "run").plate(
-        open_pictures(place / "photos"), n_jobs=2, memory_limit="1G"
-    ).transforms
+    transforms = (
+        load_alignment(place / "run")
+        .plate(open_pictures(place / "photos"), n_jobs=2, memory_limit="1G")
+        .transforms
+    )
     # All pictures say where the plate lies in the scene; the gauge is free.
     to_scene = inverse(views.transforms) @ transforms
     corners = map_points(to_scene, np.tile(grid.corners, (COUNT, 1, 1)))
@@ -124,9 +126,7 @@ def restore(views: Handheld, place: Path) -> dict[str, object]:
     squared = []
     for k, picture in enumerate(open_pictures(place / "restored" / "restored").pictures()):
         hidden = views.hidden[k]
-        scene, known = whole(
-            views.scene, None, inverse(views.transforms[k]), Frame(*hidden.shape)
-        )
+        scene, known = whole(views.scene, None, inverse(views.transforms[k]), Frame(*hidden.shape))
         lit = views.gains[k] * scene + views.offsets[k]
         error = np.moveaxis(picture.values / 65535.0, -1, 0) - np.clip(lit, 0, 1)
         squared.append((error[:, hidden & known] ** 2).mean())
@@ -163,6 +163,12 @@ def video(place: Path, moves: bool) -> dict[str, object]:
     return figures
 
 
+def say(figures: dict[str, object]) -> None:
+    """Write figures on a line of their own."""
+    sys.stdout.write(json.dumps(figures) + "\n")
+    sys.stdout.flush()
+
+
 def main() -> None:
     """Run what was asked for and print the figures."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -182,11 +188,11 @@ def main() -> None:
             views = photographs(place)
             for name in chosen:
                 found[name] = on_photographs[name](views, place)
-                print(json.dumps({name: found[name]}), flush=True)
+                say({name: found[name]})
         for name, moves in (("video", True), ("still", False)):
             if name in arguments.what:
                 found[name] = video(place, moves)
-                print(json.dumps({name: found[name]}), flush=True)
+                say({name: found[name]})
     if arguments.out is not None:
         arguments.out.write_text(json.dumps(found, indent=1) + "\n")
 

@@ -10,11 +10,12 @@ from __future__ import annotations
 from dataclasses import fields
 from pathlib import Path
 
-from rankfold import METHODS, STAGES, AlignSettings
+from rankfold import METHODS, STAGES, AlignSettings, OutputSettings
 from rankfold.admm import SCHEDULES, Penalty
 from rankfold.align import setting_rows
 from rankfold.align.routes import ROUTES
 from rankfold.align.stages import Stage, usual_stages
+from rankfold.tuned import Tuned
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 MADE = "<!-- Made by tools/pages_from_tables.py; change the table in the code, not this page. -->"
@@ -28,6 +29,11 @@ settings` prints the same. Change one with
 and in `result.json`. Lengths are in pixels of the frame on which a stage works, which is a smaller
 one where the frame is [large](choices.md#large-frames); "development faces" are those of
 [the evaluation](evaluation.md)."""
+
+AT_FULL_SIZE = """\
+Every number behind [plates, restored pictures and masks](full-size.md) that was tuned. Change one
+with `settings=OutputSettings().changed({"cut.smoothness": 3})`; the commands have options for what
+people usually want to change. Lengths are in pixels of the originals."""
 
 SCHEDULES_HEAD = """\
 How the penalty μ grows: the rows of `SCHEDULES` (`src/rankfold/admm/schedules.py`, which says what
@@ -60,16 +66,25 @@ one of them is kept."""
 def settings_page() -> str:
     """Every tuned number, a table for each part of the pipeline."""
     lines = ["# Settings", "", MADE, "", SETTINGS]
+    lines += group_tables(AlignSettings())
+    lines += ["", *schedules_table()]
+    lines += ["", "# Settings at full size", "", AT_FULL_SIZE]
+    lines += group_tables(OutputSettings())
+    return "\n".join(lines) + "\n"
+
+
+def group_tables(settings: Tuned) -> list[str]:
+    """A table for each group of settings."""
+    lines: list[str] = []
     group = ""
-    for row in setting_rows(AlignSettings()):
+    for row in setting_rows(settings):
         if row.group != group:
             group = row.group
-            about = type(getattr(AlignSettings(), group)).__doc__ or ""
+            about = type(getattr(settings, group)).__doc__ or ""
             lines += ["", f"## {group}", "", about.strip(), ""]
             lines += ["| setting | value | unit | why |", "|---|---|---|---|"]
         lines.append(f"| `{group}.{row.name}` | {row.shown} | {row.unit} | {row.why} |")
-    lines += ["", *schedules_table()]
-    return "\n".join(lines) + "\n"
+    return lines
 
 
 def schedules_table() -> list[str]:

@@ -63,10 +63,19 @@ def compile_decomposition() -> None:
     decompose(np.random.default_rng(0).standard_normal((12, 64)), max_iter=2, tol=0.5)
 
 
+def compile_full_size() -> None:
+    """What plates, restored pictures and masks are made with."""
+    from rankfold.datasets import panning
+    from rankfold.moving import foreground
+
+    list(foreground(panning(4, (24, 32), moves=False).images, camera="still"))
+
+
 PARTS: dict[str, Callable[[], None]] = {
     "search": compile_search,
     "solver": compile_solver,
     "decomposition": compile_decomposition,
+    "full size": compile_full_size,
 }
 """What is compiled, by name; the longest first."""
 

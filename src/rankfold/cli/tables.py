@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -51,22 +51,25 @@ def starts(voice: Voice) -> None:
 @app.command()
 @grouped
 def settings(voice: Voice) -> None:
-    """List every tuned number of an alignment, with its unit and where it came from.
+    """List every tuned number, with its unit and where it came from.
 
     Example: rankfold settings
     """
-    from rankfold import AlignSettings
+    from rankfold import AlignSettings, OutputSettings
     from rankfold.align import setting_rows
 
     lines: list[str] = []
-    group = ""
-    for row in setting_rows(AlignSettings()):
-        if row.group != group:
-            group = row.group
-            about = _first_line(getattr(AlignSettings(), group))
-            lines += ["", f"{group}: {about}"]
-        lines += [f"  {group}.{row.name} = {row.shown} ({row.unit})", f"      {row.why}"]
-    voice.result(AlignSettings().values(), "\n".join(lines[1:]))
+    values: dict[str, Any] = {}
+    for settings in (AlignSettings(), OutputSettings()):
+        group = ""
+        for row in setting_rows(settings):
+            if row.group != group:
+                group = row.group
+                about = _first_line(getattr(settings, group))
+                lines += ["", f"{group}: {about}"]
+            lines += [f"  {group}.{row.name} = {row.shown} ({row.unit})", f"      {row.why}"]
+        values |= settings.values()
+    voice.result(values, "\n".join(lines[1:]))
 
 
 @app.command()

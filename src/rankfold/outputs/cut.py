@@ -58,7 +58,8 @@ def labelled(cost: Array, judged: Bools, smoothness: float) -> Bools:
     """
     found = np.zeros(cost.shape, bool)
     # What is far from any large error belongs, and need not be asked.
-    near = ndimage.binary_dilation(judged & (cost > 1), iterations=AROUND)
+    large = (judged & (cost > 1)).astype(np.uint8)
+    near = ndimage.maximum_filter(large, 2 * AROUND + 1) > 0
     if not near.any():
         return found
     minimum = _by_graph if exact() else _by_field

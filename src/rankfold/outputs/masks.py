@@ -13,6 +13,7 @@ import numpy.typing as npt
 from rankfold.errors import InputError
 from rankfold.families import Floats
 from rankfold.io.memory import of_rows
+from rankfold.io.source import nothing
 from rankfold.outputs.foreground import Asked, Foreground
 from rankfold.outputs.grid import grid_for
 from rankfold.outputs.judging import learned_variance
@@ -20,6 +21,7 @@ from rankfold.outputs.model import model_of
 from rankfold.outputs.modelled import modelled
 from rankfold.outputs.originals import Aligned, Images, Ints, originals_of
 from rankfold.outputs.plate import Progress, counting, needs_of
+from rankfold.outputs.refining import refined
 from rankfold.outputs.scene import count_of_tiles
 from rankfold.outputs.settings import OutputSettings
 from rankfold.scale import executor_for, store_for
@@ -101,10 +103,11 @@ def masks_of(
     donors = originals.spread(numbers.votes.donors)
     if len(donors) < 2:
         raise InputError("fewer than two pictures found their place, so nothing can be compared")
-    matrices = originals.transforms @ grid.to_frame
     needs = needs_of(grid.frame, len(donors), originals.source.channels)
     watch = counting(progress, 3 * len(donors) + count_of_tiles(grid.frame))
     with executor_for(None, n_jobs, store_for(needs, memory_limit, scratch)) as executor:
+        originals = refined(aligned, originals, grid, numbers, executor, nothing)
+        matrices = originals.transforms @ grid.to_frame
         predictor = modelled(
             aligned,
             originals,

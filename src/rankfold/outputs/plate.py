@@ -17,6 +17,7 @@ from rankfold.io.metadata import NOTHING_KNOWN, Metadata
 from rankfold.io.source import as_type, nothing
 from rankfold.outputs.grid import grid_for
 from rankfold.outputs.originals import Aligned, Images, Masks, Originals, originals_of
+from rankfold.outputs.refining import refined
 from rankfold.outputs.scene import Original, Scene, count_of_tiles, scene_of
 from rankfold.outputs.settings import OutputSettings
 from rankfold.outputs.spool import Tile
@@ -164,12 +165,13 @@ def plate_of(
     grid = grid_for(
         originals.transforms[placed], originals.shapes[placed], aligned.frame, area, scale
     )
-    matrices = originals.transforms @ grid.to_frame
     donors = originals.spread(numbers.votes.donors, also=chosen)
     channels = originals.source.channels
     store = store_for(needs_of(grid.frame, len(donors), channels), memory_limit, scratch)
     watch = counting(progress, len(donors) + count_of_tiles(grid.frame))
     with executor_for(None, n_jobs, store) as executor:
+        originals = refined(aligned, originals, grid, numbers, executor, nothing)
+        matrices = originals.transforms @ grid.to_frame
         scene = scene_of(
             (Original(one.values, one.mask) for one in originals.read(donors)),
             donors,

@@ -13,13 +13,14 @@ from scipy import ndimage
 
 from rankfold.errors import InputError
 from rankfold.io import Picture
-from rankfold.io.source import as_type
+from rankfold.io.source import as_type, nothing
 from rankfold.outputs.grid import Grid, grid_for
 from rankfold.outputs.judging import Expected, judge, learned_variance, planes_of
 from rankfold.outputs.model import model_of
 from rankfold.outputs.modelled import Modelled, modelled
 from rankfold.outputs.originals import Aligned, Images, Masks, Originals, originals_of
 from rankfold.outputs.plate import Progress, counting, needs_of
+from rankfold.outputs.refining import refined
 from rankfold.outputs.scene import count_of_tiles
 from rankfold.outputs.seam import carried_inwards
 from rankfold.outputs.settings import OutputSettings
@@ -201,6 +202,7 @@ def restoration_of(
     rounds = 3 if by_itself else 2
     watch = counting(progress, rounds * len(donors) + count_of_tiles(grid.frame))
     with executor_for(None, n_jobs, store_for(needs, memory_limit, scratch)) as executor:
+        originals = refined(aligned, originals, grid, numbers, executor, nothing)
         model = model_of(aligned, originals, numbers)
         predictor = modelled(
             aligned, originals, model, grid, donors, numbers, executor, painted, watch

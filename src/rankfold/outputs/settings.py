@@ -11,6 +11,33 @@ PIXELS = "px of the originals"
 
 
 @dataclass(frozen=True)
+class RefineSettings(Group):
+    """How places are refined at full size, by small tiles that are found again."""
+
+    least_scale: float = tuned(
+        1.5,
+        "times",
+        "Pixels of the originals for one of the frame: below, the alignment has seen as much.",
+        least=1,
+    )
+    most: int = tuned(
+        200, COUNT, "Pictures that are refined at most, spread over the batch. For speed.", least=2
+    )
+    side: int = tuned(48, PIXELS, "Of a tile. Not tuned.", least=16)
+    across: int = tuned(16, COUNT, "Tiles along a side of the grid at most. For speed.", least=2)
+    reach: float = tuned(
+        1.0, "px of the frame", "How far around its place a tile is looked for. Not tuned."
+    )
+    alike: float = tuned(
+        0.6, "correlation", "Tiles that look less alike have no say. Not tuned.", most=1.0
+    )
+    tolerance: float = tuned(
+        0.75, PIXELS, "A tile agrees with a motion if it is found so near.", positive=True
+    )
+    least_tiles: int = tuned(12, COUNT, "That must agree; for a homography twice as many.", least=4)
+
+
+@dataclass(frozen=True)
 class LightSettings(Group):
     """How the light of the pictures is made the same: a gain that varies over the picture."""
 
@@ -138,6 +165,7 @@ class OutputSettings(Tuned):
     3.0
     """
 
+    refine: RefineSettings = field(default_factory=RefineSettings)
     light: LightSettings = field(default_factory=LightSettings)
     votes: VoteSettings = field(default_factory=VoteSettings)
     noise: NoiseSettings = field(default_factory=NoiseSettings)
