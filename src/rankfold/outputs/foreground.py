@@ -29,6 +29,9 @@ Floats32 = npt.NDArray[np.float32]
 # Share of the canvas below which that is not spoken of.
 SAID = 0.001
 
+# Share of the frames in which something is in front, above which that is spoken of.
+OFTEN = 0.6
+
 
 @dataclass(frozen=True)
 class FrameMask:
@@ -169,6 +172,12 @@ class Foreground:
             parts.append(
                 f"On {unsure:.1%} of the canvas two things are seen for long: what is called "
                 "background there may be a thing that stood still, and the other way round."
+            )
+        restless = float((self.seen & (self.often > OFTEN)).mean())
+        if restless > SAID:
+            parts.append(
+                f"On {restless:.1%} of the canvas something is in front in most of the frames: it "
+                "may be a background that moves by itself, as leaves or water."
             )
         return " ".join([*parts, *self._remarks])
 

@@ -83,6 +83,9 @@ def _line(gradients: Array, variances: Array, bins: int) -> tuple[float, float]:
     parts = np.array_split(np.argsort(gradients, kind="stable"), bins)
     centres = np.array([gradients[part].mean() for part in parts], np.float64)
     typical = np.array([np.median(variances[part]) for part in parts], np.float64)
+    # A bin may be mostly leaves that wave, which has no less noise at larger gradients. So no bin
+    # counts more than the ones above it.
+    typical = np.minimum.accumulate(typical[::-1])[::-1]
     constant, slope = nnls(np.column_stack([np.ones(bins), centres]), typical)[0]
     return float(constant), float(slope)
 
