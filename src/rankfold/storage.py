@@ -110,6 +110,17 @@ def _removed_on_error(draft: Path, target: Path) -> Iterator[None]:
         raise
 
 
+def check_free(path: str | Path, overwrite: bool) -> None:
+    """Refuse a place for a file where a folder is, or a file that is not to be replaced."""
+    target = Path(path)
+    if target.is_dir():
+        raise InputError(f"{target} is a folder; name a file")
+    if target.exists() and not overwrite:
+        raise InputError(
+            f"{target} exists already; choose another name, or replace it with overwrite=True"
+        )
+
+
 @contextmanager
 def whole_file(path: str | Path, overwrite: bool = False) -> Iterator[Path]:
     """Give a file to write, which appears at ``path`` if the block ends well, else not at all.
@@ -122,12 +133,7 @@ def whole_file(path: str | Path, overwrite: bool = False) -> Iterator[Path]:
         Replace a file that is there.
     """
     target = Path(path)
-    if target.is_dir():
-        raise InputError(f"{target} is a folder; name a file")
-    if target.exists() and not overwrite:
-        raise InputError(
-            f"{target} exists already; choose another name, or replace it with overwrite=True"
-        )
+    check_free(target, overwrite)
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         handle, name = tempfile.mkstemp(target.suffix, f".{target.stem}-", target.parent)

@@ -157,3 +157,75 @@ class TestLargeArrays:
         (folder / "low_rank.npy").unlink()
         with pytest.raises(rf.FormatError, match="damaged or incomplete"):
             rf.load(folder)
+
+
+def half_written(path, error, overwrite=False):
+    """Begin to write a file, and fail."""
+    with storage.whole_file(path, overwrite) as draft:
+        draft.write_text("half")
+        raise error
+
+
+class TestWholeFile:
+    def test_it_appears_when_it_is_whole(self, tmp_path):
+        target = tmp_path / "new" / "a.txt"
+        with storage.whole_file(target) as draft:
+            assert draft.suffix == ".txt"
+            assert draft.parent == target.parent
+            draft.write_text("all of it")
+            assert not target.exists()
+        assert target.read_text() == "all of it"
+        assert list(target.parent.iterdir()) == [target]
+
+    def test_it_has_the_permissions_of_other_files(self, tmp_path):
+        (tmp_path / "other").touch()
+        with storage.whole_file(tmp_path / "a.txt") as draft:
+            draft.touch()
+        assert (tmp_path / "a.txt").stat().st_mode == (tmp_path / "other").stat().st_mode
+
+    @pytest.mark.parametrize("error", [KeyboardInterrupt, ValueError("bad"), OSError(5, "I/O")])
+    def test_what_is_interrupted_leaves_nothing(self, tmp_path, error):
+        kind = error if isinstance(error, type) else type(error)
+        with pytest.raises(kind):
+            half_written(tmp_path / "a.txt", error)
+        assert list(tmp_path.iterdir()) == []
+
+    def test_no_space(self, tmp_path):
+        full = OSError(28, "No space left on device")
+        with pytest.raises(rf.WriteError, match=r"no space is left to write .*a\.txt; make room"):
+            half_written(tmp_path / "a.txt", full)
+        assert list(tmp_path.iterdir()) == []
+
+    def test_what_is_there_stays_unless_it_shall_be_replaced(self, tmp_path):
+        target = tmp_path / "a.txt"
+        target.write_text("old")
+        with (
+            pytest.raises(rf.InputError, match=r"a\.txt exists already; .* overwrite=True"),
+            storage.whole_file(target),
+        ):
+            pass
+        with pytest.raises(ValueError, match="bad"):
+            half_written(target, ValueError("bad"), overwrite=True)
+        assert target.read_text() == "old"
+        with storage.whole_file(target, overwrite=True) as draft:
+            draft.write_text("new")
+        assert target.read_text() == "new"
+        assert list(tmp_path.iterdir()) == [target]
+
+    @pytest.mark.parametrize("overwrite", [True, False])
+    def test_a_folder_is_no_file(self, tmp_path, overwrite):
+        with (
+            pytest.raises(rf.InputError, match="is a folder; name a file"),
+            storage.whole_file(tmp_path, overwrite),
+        ):
+            pass
+
+    def test_a_place_that_cannot_be_written(self, tmp_path):
+        (tmp_path / "file").touch()
+        with (
+            pytest.raises(
+                rf.WriteError, match=r"cannot be written .* choose a folder that you may"
+            ),
+            storage.whole_file(tmp_path / "file" / "a.txt"),
+        ):
+            pass

@@ -49,19 +49,26 @@ def evaluate(
         typer.Option(
             envvar=VARIABLE,
             help="Folder with extended_yale_b; for retest also with usps/usps.h5 and rasl/, for "
-            "places with lfw, oxford_affine, windows and windows_occluded.",
+            "places with lfw, oxford_affine, windows and windows_occluded, for inpainting with the "
+            "last two, for masks with cdnet_NAME and decolor.",
         ),
     ],
     protocol: Annotated[
         list[str] | None,
         typer.Option(
-            help="P1, P2, ..., retest or places; several may be given; all on faces by default."
+            help="P1, P2, ..., retest, places, masks or inpainting; several may be given; all on "
+            "faces by default."
         ),
     ] = None,
     subjects: Annotated[str, typer.Option(help="As 1-10 or 3,5,8.")] = "1-10",
     seeds: Annotated[
-        int, typer.Option(min=1, help="Trials of a subject; for retest, pairs of random starts.")
-    ] = 2,
+        int | None,
+        typer.Option(
+            min=1,
+            help="Trials of a subject; for retest, pairs of random starts. 2 by default, 1 for "
+            "inpainting.",
+        ),
+    ] = None,
     row: Annotated[
         list[str] | None, typer.Option(help="A row of the ablation; all by default.")
     ] = None,
@@ -73,45 +80,44 @@ def evaluate(
 
     The protocol retest has no truth: it aligns digits and dummy heads from two random starts and
     says how far the answers differ. The protocol places aligns everything with a truth in good and
-    poor ways, and says how many lost pictures the verdicts find.
+    poor ways, and says how many lost pictures the verdicts find. The protocol masks compares masks
+    of what moves with labelled frames, the protocol inpainting what is filled in with what is
+    behind, both beside what OpenCV and others make.
 
     Example: rankfold-lab evaluate -o evaluation --protocol P1 --protocol P2 --jobs 2
     """
-    from rankfold_lab.evaluate import ablation, place_tables, places, retest, tables
+    from rankfold_lab.evaluate import ablation, retest, tables
     from rankfold_lab.evaluate.faces import PROTOCOLS
-    from rankfold_lab.evaluate.logs import read_log
-    from rankfold_lab.evaluate.scenes import SETS
+    from rankfold_lab.evaluate.protocols import LOGGED, SEEDS, Asked
 
     voice = Voice(json, quiet)
     names = protocol or list(PROTOCOLS)
-    known = [*PROTOCOLS, retest.NAME, places.NAME]
+    known = [*PROTOCOLS, retest.NAME, *LOGGED]
     for name in names:
         if name not in known:
             raise InputError(f"unknown protocol {name!r}; choose from {', '.join(known)}")
     on_faces = [name for name in names if name in PROTOCOLS]
+    asked = Asked(data, _numbers(subjects), seeds, jobs)
+    trials = SEEDS if seeds is None else seeds
     records: list[dict[str, Any]] = []
     pages = []
     if on_faces:
         log = out / "log.jsonl"
-        todo = ablation.cells(on_faces, _numbers(subjects), seeds)
+        todo = ablation.cells(on_faces, asked.subjects, trials)
         rows = row or list(ablation.ROWS)
-        with _bar(voice, TextColumn("trials"), BarColumn(), TimeElapsedColumn()) as (bar, task):
-            for done, total in ablation.run(data, log, todo, rows, jobs):
-                bar.update(task, completed=done, total=total)
-        records += read_log(log)
-        pages.append(_written(out / "tables.md", tables.page(records, on_faces)))
+        found = _logged(voice, "trials", log, ablation.run(data, log, todo, rows, jobs))
+        records += found
+        pages.append(_written(out / "tables.md", tables.page(found, on_faces)))
     if retest.NAME in names:
-        measured = list(retest.run(data, seeds))
+        measured = list(retest.run(data, trials))
         records += measured
         pages.append(_written(out / "retest.md", retest.table(measured)))
-    if places.NAME in names:
-        log = out / "places.jsonl"
-        with _bar(voice, TextColumn("sets"), BarColumn(), TimeElapsedColumn()) as (bar, task):
-            for done, total in places.run(data, log, list(SETS), seeds, jobs):
-                bar.update(task, completed=done, total=total)
-        found = read_log(log)
-        records += found
-        pages.append(_written(out / "places.md", place_tables.page(found)))
+    for kind in LOGGED.values():
+        if kind.name in names:
+            log = out / f"{kind.name}.jsonl"
+            found = _logged(voice, kind.unit, log, kind.run(asked, log))
+            records += found
+            pages.append(_written(out / f"{kind.name}.md", kind.page(found)))
     voice.result(records, "\n".join(pages))
 
 
@@ -255,6 +261,18 @@ def _bar(voice: Voice, *columns: ProgressColumn) -> Iterator[tuple[Progress, Tas
     disabled = voice.silent or not errors.is_terminal
     with Progress(*columns, console=errors, disable=disabled) as progress:
         yield progress, progress.add_task("reading", total=None)
+
+
+def _logged(
+    voice: Voice, what: str, log: Path, steps: Iterator[tuple[int, int]]
+) -> list[dict[str, Any]]:
+    """Do all steps under a progress bar, and return what is in the log then."""
+    from rankfold_lab.evaluate.logs import read_log
+
+    with _bar(voice, TextColumn(what), BarColumn(), TimeElapsedColumn()) as (bar, task):
+        for done, total in steps:
+            bar.update(task, completed=done, total=total)
+    return read_log(log)
 
 
 def _written(path: Path, text: str) -> str:

@@ -196,6 +196,10 @@ def mask(
         )
     run = Path(pictures) if runs.is_run(pictures) else None
     if run is None:
+        if originals is not None:
+            raise typer.BadParameter(
+                f"{pictures} is no run folder, so that {originals} has no effect; leave it out"
+            )
         source = reading.open(pictures, voice)
         _check_apart(pictures, source, out)
     else:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+import warnings
 import zlib
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -101,9 +102,13 @@ def _of_picture(path: Path) -> Metadata:
     from PIL import Image, UnidentifiedImageError
 
     try:
-        with Image.open(path) as image:
-            info = dict(image.info)
-            exif = image.getexif()
+        with warnings.catch_warnings():
+            # How large a picture may be is decided where its pixels are read.
+            warnings.simplefilter("ignore", Image.DecompressionBombWarning)
+            with Image.open(path) as image:
+                info = dict(image.info)
+                # Of a PNG without EXIF before its pixels, Pillow would decode all of them.
+                exif = Image.Exif() if _has_none(image) else image.getexif()
     except UnidentifiedImageError:
         return NOTHING_KNOWN
     if ORIENTATION in exif:
@@ -116,20 +121,25 @@ def _of_picture(path: Path) -> Metadata:
     )
 
 
+def _has_none(image: Any) -> bool:
+    """Whether nothing before the pixels of a PNG says where it came from."""
+    return image.format == "PNG" and "exif" not in image.info
+
+
 def _of_tiff(path: Path) -> Metadata:
     """Of the first page of a TIFF."""
     import tifffile
 
     with tifffile.TiffFile(path) as file:
         tags = file.pages.first.tags
-        profile = tags.get(PROFILE)
+        profile = bytes(tags[PROFILE].value) if PROFILE in tags else None
         texts = {tag: str(tags[tag].value) for tag in TEXTS if tag in tags}
         resolution = _resolution(tags)
     # What tifffile writes there by itself says nothing of the picture.
     if texts.get(270, "").startswith('{"shape"'):
         del texts[270]
     return Metadata(
-        profile=None if profile is None else bytes(profile.value),
+        profile=profile,
         resolution=resolution,
         texts={tag: text for tag, text in texts.items() if text.isascii() and text},
     )

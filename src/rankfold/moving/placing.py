@@ -36,6 +36,9 @@ SIDE = 320
 REACH = 16
 STEPS = (2.0, 1.0, 0.5)
 
+# Share of the frames asked that must be matched for a camera to be called still.
+ENOUGH = 0.7
+
 # A frame whose residual is so many times the median does not fit, and looks for a better place.
 FITS = 1.25
 # A better place has a residual that is less than this times that of the old one.
@@ -114,7 +117,9 @@ def placed(
         views = _views(source.some(asked.tolist()), settings.matching.side)
         reference = int(np.flatnonzero(asked == middle)[0])
         some = match_to(reference, views, get_family("homography"), settings.matching)
-        if not _moves(some, frame):
+        reached = np.isfinite(some).all(axis=(1, 2))
+        # Frames that have little in common with the middle one were taken from elsewhere.
+        if reached.mean() > ENOUGH and not _moves(some, frame):
             return still
     views = _views(source, settings.matching.side, watch)
     found = match_to(middle, views, get_family("homography"), settings.matching, watch)

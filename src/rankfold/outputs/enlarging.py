@@ -15,7 +15,7 @@ Array = npt.NDArray[Any]
 def enlarged(picture: Array, grid: Grid, rows: slice, outside: float | None = None) -> Array:
     """Interpolate a picture of the frame linearly on some rows of a grid.
 
-    Where a picture is NaN, so are the pixels between it and its neighbours.
+    Where a picture is NaN, so is what lies between it and its neighbours.
 
     Parameters
     ----------
@@ -56,4 +56,7 @@ def _along(picture: Array, at: Array, axis: int) -> Array:
     weight = share.reshape(shape)
     low = np.take(picture, first, axis).astype(np.float32)
     high = np.take(picture, np.minimum(first + 1, last), axis).astype(np.float32)
-    return np.asarray(low + weight * (high - low))
+    # On a pixel its neighbour does not count, be it NaN.
+    between = low + weight * (high - low)
+    nearest = np.where(weight == 0, low, high)
+    return np.asarray(np.where((weight == 0) | (weight == 1), nearest, between))

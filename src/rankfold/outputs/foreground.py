@@ -74,7 +74,7 @@ class Asked:
 
     def __post_init__(self) -> None:
         """Refuse what means nothing."""
-        if not self.sensitivity > 0:
+        if not 0 < self.sensitivity < np.inf:
             raise InputError(f"sensitivity={self.sensitivity} must be positive; 1 is the usual one")
         if self.min_area < 0:
             raise InputError(f"min_area={self.min_area} must be a number of pixels, 0 or more")

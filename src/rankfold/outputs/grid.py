@@ -65,7 +65,7 @@ def grid_for(
     if area not in AREAS:
         raise InputError(f"unknown area {area!r}; choose one of {', '.join(AREAS)}")
     factor = full_scale(transforms, frame) if scale is None else float(scale)
-    if not factor > 0:
+    if not 0 < factor < np.inf:
         raise InputError(f"scale={scale} must be positive")
     if area == "frame":
         size = Frame(*(max(round(side * factor), 4) for side in frame.shape))
@@ -76,7 +76,11 @@ def grid_for(
         low, high = _union(edges, frame)
     else:
         low, high = _common(transforms, shapes, edges)
-    width, height = np.maximum(np.floor((high - low) * factor), 4).astype(int)
+    width, height = np.floor((high - low) * factor).astype(int)
+    if min(width, height) < 4:
+        raise InputError(
+            "the pictures have no area in common of 4x4 pixels; use area='frame', or a larger scale"
+        )
     # Pixel edges are half a pixel around the centres.
     corner = shift(low)
     return Grid(

@@ -8,7 +8,7 @@ pixels that nothing hides, so that what hides the others has no say.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -29,6 +29,9 @@ Floats32 = npt.NDArray[np.float32]
 
 # Low-rank pictures from which the directions are learned, at most.
 LEARNED_FROM = 200
+
+# Originals that are looked at on the frame where the run has other colours, at most.
+LOOKED_AT = 40
 
 # Directions that are kept, at most, and as a share of the pictures.
 MOST = 24
@@ -136,32 +139,61 @@ def model_of(aligned: Aligned, originals: Originals, settings: OutputSettings) -
     settings : OutputSettings
     """
     chosen = originals.spread(LEARNED_FROM)
-    rows = np.asarray(aligned.low_rank[[originals.order[k] for k in chosen]], np.float32)
-    values = rows[:, None] if rows.ndim == 3 else np.moveaxis(rows, 3, 1)
-    values = np.asarray(values * _factor(aligned, originals, chosen), np.float32)
+    clean = np.asarray(aligned.low_rank[originals.order[chosen[0]]])
+    same_colours = (clean.shape[2] if clean.ndim == 3 else 1) == originals.source.channels
+    learned = _low_rank(aligned, originals, chosen) if same_colours else None
+    values = _as_they_came(aligned, originals, chosen) if learned is None else learned
     known = np.asarray(np.isfinite(values).all(axis=1))
     filled = np.nan_to_num(values)
-    light = common_light(filled, known.astype(np.float32), aligned.frame, settings.light)
+    numbers = replace(settings.light, degree=settings.fill.degree)
+    light = common_light(filled, known.astype(np.float32), aligned.frame, numbers)
     terms = terms_of(aligned.frame, light.degree)
     whole_frame = Tile(slice(0, aligned.frame.height), slice(0, aligned.frame.width))
-    matched = [light.matched(k, filled[k], whole_frame) for k in range(len(chosen))]
+    matched = [light.matched(k, filled[k], whole_frame) for k in range(len(values))]
     common = medians(np.stack(matched), known.astype(np.float32))
-    left = np.stack([filled[k] - light.relit(k, common, whole_frame) for k in range(len(chosen))])
-    left = np.where(known[:, None] & np.isfinite(common), left, 0).reshape(len(chosen), -1)
-    directions, variances = _directions(left)
+    left = np.stack([filled[k] - light.relit(k, common, whole_frame) for k in range(len(values))])
+    left = np.where(known[:, None] & np.isfinite(common), left, 0).reshape(len(values), -1)
+    # Pictures as they came have things in front of them, which nothing should be explained by.
+    directions, variances = _directions(left if same_colours else left[:0])
     return Model(common, directions, variances, terms, light.degree)
+
+
+def _low_rank(aligned: Aligned, originals: Originals, chosen: Sequence[int]) -> Floats32:
+    """Low-rank pictures (k, c, h, w) in the units of the originals."""
+    rows = np.asarray(aligned.low_rank[[originals.order[k] for k in chosen]], np.float32)
+    values = rows[:, None] if rows.ndim == 3 else np.moveaxis(rows, 3, 1)
+    return np.asarray(values * _factor(aligned, originals, chosen), np.float32)
+
+
+def _as_they_came(aligned: Aligned, originals: Originals, chosen: Sequence[int]) -> Floats32:
+    """Originals on the frame (k, c, h, w), NaN where missing: for runs in other colours."""
+    some = chosen[:: -(-len(chosen) // LOOKED_AT)]
+    brought = []
+    for k, picture in zip(some, originals.read(some), strict=True):
+        values, valid = on_frame(
+            picture, None, originals.transforms[k], aligned.frame, originals.unit
+        )
+        brought.append(np.where(valid, values, np.nan))
+    return np.stack(brought)
 
 
 def on_frame(
     picture: Picture, hidden: Bools | None, matrix: Floats, frame: Frame, unit: float
 ) -> tuple[Floats32, Bools]:
     """Bring an original to the frame of the run: values (c, h, w), and what is usable (h, w)."""
-    values, valid = whole(picture.values, picture.mask, matrix, frame, unit)
+    values, valid = whole(picture.values, without(picture, hidden), matrix, frame, unit)
     if hidden is not None and hidden.any():
-        # Not by the mask, which would leave out only what no valid pixel is near.
+        # A blur takes means over what can be used, so that the mask alone would leave little out.
         share, _ = whole(hidden.astype(np.uint8), None, matrix, frame)
         valid = valid & (share[0] < TOUCHED)
     return values, valid
+
+
+def without(picture: Picture, hidden: Bools | None) -> Bools | None:
+    """The mask (h, w) of a picture that leaves out what is hidden."""
+    if hidden is None:
+        return picture.mask
+    return ~hidden if picture.mask is None else picture.mask & ~hidden
 
 
 def _factor(aligned: Aligned, originals: Originals, chosen: Sequence[int]) -> float:
@@ -186,6 +218,8 @@ def _factor(aligned: Aligned, originals: Originals, chosen: Sequence[int]) -> fl
 def _directions(left: Floats32) -> tuple[Floats, Floats]:
     """Directions (r, m) in which rows (n, m) differ most, and the variances (r,) along them."""
     n = len(left)
+    if n == 0:
+        return np.zeros((0, left.shape[1])), np.zeros(0)
     data = left.astype(np.float64)
     values, vectors = np.linalg.eigh(data @ data.T)
     order = np.argsort(-values)[: min(MOST, int(SHARE * n))]

@@ -13,7 +13,7 @@ from rankfold.outputs.enlarging import enlarged
 from rankfold.outputs.grid import Grid
 from rankfold.outputs.judging import Expected
 from rankfold.outputs.light import Light
-from rankfold.outputs.model import Explained, Model, on_frame
+from rankfold.outputs.model import Explained, Model, on_frame, without
 from rankfold.outputs.originals import Aligned, Originals
 from rankfold.outputs.scene import Original, Scene, scene_of
 from rankfold.outputs.settings import OutputSettings
@@ -181,10 +181,3 @@ def modelled(
         watch=watch,
     )
     return Modelled(model, scene, grid, frame, doubts, (low, high))
-
-
-def without(picture: Picture, hidden: Bools | None) -> Bools | None:
-    """The mask (h, w) of a picture that leaves out what is hidden."""
-    if hidden is None:
-        return picture.mask
-    return ~hidden if picture.mask is None else picture.mask & ~hidden

@@ -95,6 +95,8 @@ def squared_gradient(clean: Array) -> Floats32:
     filled = np.nan_to_num(clean)
     total = np.zeros(clean.shape[1:], np.float32)
     for plane in filled:
-        down, along = np.gradient(plane)
-        total += (down**2 + along**2).astype(np.float32)
+        for axis in (0, 1):
+            # A tile at the edge may have a single row or column, and no gradient along it.
+            if plane.shape[axis] > 1:
+                total += (np.gradient(plane, axis=axis) ** 2).astype(np.float32)
     return total / np.float32(len(filled))

@@ -25,7 +25,7 @@ from rankfold.outputs.trust import Doubts
 from rankfold.outputs.warping import bands
 from rankfold.scale import Needs, executor_for, store_for
 from rankfold.stack import Bools, Frame
-from rankfold.storage import whole_file
+from rankfold.storage import check_free, whole_file
 
 Array = npt.NDArray[Any]
 
@@ -117,6 +117,9 @@ class Plate:
         metadata : Metadata
             What the file says besides the pixels, see :func:`rankfold.io.read_metadata`.
         """
+        check_apart(path, confidence)
+        if confidence is not None:
+            check_free(confidence, overwrite)
         values = self.picture.astype(np.float64)
         values[~self.valid] = np.nan
         with whole_file(path, overwrite) as draft:
@@ -124,6 +127,12 @@ class Plate:
         if confidence is not None:
             with whole_file(confidence, overwrite) as draft:
                 write_picture(draft, 255.0 * self.confidence, np.uint8)
+
+
+def check_apart(path: str | Path, confidence: str | Path | None) -> None:
+    """Refuse to write the confidence over the plate."""
+    if confidence is not None and Path(confidence).resolve() == Path(path).resolve():
+        raise InputError(f"{path} cannot be both the plate and its confidence; name another file")
 
 
 # Less than so many agreeing pictures are called one.

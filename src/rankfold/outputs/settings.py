@@ -138,6 +138,15 @@ class ShadowSettings(Group):
 class FillSettings(Group):
     """How hidden parts of a picture are filled in."""
 
+    degree: int = tuned(
+        1,
+        "degree",
+        "Of the polynomial that the gain of a picture is, where a hole is filled in: it is carried "
+        "into the hole. With 2, faces are .3 dB better, and generated pictures of rank five, a "
+        "quarter of each hidden, off by 55 grey levels instead of 6.",
+        least=0,
+        most=3,
+    )
     grow: int = tuned(
         2,
         PIXELS,

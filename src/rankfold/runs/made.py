@@ -9,6 +9,7 @@ from typing import Any
 
 from rankfold.errors import InputError
 from rankfold.io import Source, open_pictures
+from rankfold.io.folders import flat
 from rankfold.runs.folder import open_run
 from rankfold.runs.watch import Watch
 
@@ -41,6 +42,23 @@ class Made:
     def as_dict(self) -> dict[str, Any]:
         """Give plain values that JSON knows."""
         return {"written": str(self.place), "sentence": self.sentence, **self.figures}
+
+
+def plain_names(source: Source) -> tuple[str, ...]:
+    """What masks and other pictures beside the originals are called, without an ending.
+
+    Folders become part of the name, and only the ending of a picture is taken off. Where two would
+    be called the same, all keep their endings.
+    """
+    full = [flat(name) for name in source.names]
+    short = [_without_ending(name) for name in full]
+    return tuple(short if len(set(short)) == len(short) else full)
+
+
+def _without_ending(name: str) -> str:
+    """Take off the ending of a picture."""
+    place = Path(name)
+    return place.stem if place.suffix.lower() in WRITABLE else name
 
 
 def originals_of_run(run: str | Path) -> Source:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +15,9 @@ from rankfold.io import FORMATS, Source, write_picture, write_pictures
 from rankfold.moving import foreground
 from rankfold.outputs import Foreground
 from rankfold.result import Decomposition, load
+from rankfold.runs.display import Array
 from rankfold.runs.feeding import feeding
-from rankfold.runs.made import BLACK, WHITE, Made, stepping
+from rankfold.runs.made import BLACK, WHITE, Made, plain_names, stepping
 from rankfold.runs.watch import Unwatched, Watch
 from rankfold.storage import whole_or_nothing
 
@@ -57,6 +59,11 @@ def mask_run(
         Further arguments of :func:`rankfold.foreground` or :meth:`rankfold.Alignment.mask`.
     """
     watching = watch or Unwatched()
+    if run is not None and camera != "auto":
+        raise InputError(
+            f"camera={camera!r} has no effect on a run, which knows where its pictures are; "
+            "leave it out"
+        )
     if format not in (None, *FORMATS):
         raise InputError(f"unknown format {format!r}; choose one of {', '.join(FORMATS)}")
     with whole_or_nothing(folder, overwrite) as draft:
@@ -108,23 +115,23 @@ def _write_masks(
     watch: Watch,
 ) -> dict[str, Any]:
     """Write masks and backgrounds in one pass; return what there is to say in numbers."""
-    flat = tuple(Path(name).stem for name in source.names)
+    names = plain_names(source)
     chosen = format or ("video" if source.format == "video" else "pictures")
-    like_masks = mask_source(source, flat)
-    writers = [
-        lambda pictures: write_pictures(folder / "masks", flat, pictures, like_masks, chosen)
-    ]
+    like_masks = mask_source(source, names)
+
+    def write_to(
+        part: str, called: tuple[str, ...], like: Source, pictures: Iterator[Array]
+    ) -> None:
+        write_pictures(folder / part, called, pictures, like, chosen)
+
+    writers = [partial(write_to, "masks", names, like_masks)]
     if background:
-        writers.append(
-            lambda pictures: write_pictures(
-                folder / "background", source.names, pictures, source, chosen
-            )
-        )
+        writers.append(partial(write_to, "background", source.names, source))
     in_front = 0
     judged = 0
     pixels = 0
     with feeding(writers) as feeds:
-        for one in found:
+        for name, one in zip(names, found, strict=True):
             levels = np.where(one.mask, WHITE, BLACK).astype(np.float64)
             feeds.put([levels, one.background.astype(np.float64)][: len(writers)])
             in_front += int(one.mask.sum())
@@ -133,7 +140,7 @@ def _write_masks(
             if not one.judged.all():
                 (folder / "not_judged").mkdir(exist_ok=True)
                 blind = np.where(one.judged, BLACK, WHITE).astype(np.uint8)
-                write_picture(folder / "not_judged" / f"{Path(one.name).stem}.png", blind)
+                write_picture(folder / "not_judged" / f"{name}.png", blind)
             watch.advance()
     if feeds.reasons:
         raise InputError(feeds.reasons[0])

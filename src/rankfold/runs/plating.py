@@ -8,9 +8,11 @@ from typing import Any
 from rankfold.errors import InputError
 from rankfold.io import Source, read_metadata
 from rankfold.outputs import Plate
+from rankfold.outputs.plate import check_apart
 from rankfold.runs.folder import load_alignment
 from rankfold.runs.made import WRITABLE, Made, stepping
 from rankfold.runs.watch import Unwatched, Watch
+from rankfold.storage import check_free
 
 
 def plate_run(
@@ -43,6 +45,7 @@ def plate_run(
         Further arguments of :meth:`rankfold.Alignment.plate`.
     """
     check_writable(path, source, overwrite)
+    check_apart(path, confidence)
     if confidence is not None:
         check_writable(confidence, source, overwrite)
     watching = watch or Unwatched()
@@ -75,9 +78,6 @@ def check_writable(path: str | Path, source: Source, overwrite: bool) -> None:
     if target.suffix.lower() not in WRITABLE:
         known = ", ".join(ending[1:] for ending in WRITABLE)
         raise InputError(f"cannot tell a format from {target.name!r}; end it in one of {known}")
-    if target.exists() and not overwrite:
-        raise InputError(
-            f"{target} exists already; choose another name, or replace it with overwrite=True"
-        )
+    check_free(target, overwrite)
     if target.resolve() in {file.resolve() for file in source.files}:
         raise InputError(f"{target} is one of the pictures; choose another name")

@@ -13,7 +13,7 @@ from rankfold.io import Source, read_metadata, read_picture, write_picture, writ
 from rankfold.outputs import Restored
 from rankfold.runs.display import Array
 from rankfold.runs.folder import load_alignment
-from rankfold.runs.made import BLACK, WHITE, WRITABLE, Made, stepping
+from rankfold.runs.made import BLACK, WHITE, WRITABLE, Made, plain_names, stepping
 from rankfold.runs.watch import Unwatched, Watch
 from rankfold.stack import Bools
 from rankfold.storage import whole_or_nothing
@@ -74,12 +74,12 @@ def restore_run(
         tally = _Tally()
 
         def restored() -> Iterator[Restored]:
-            for one in restoration:
+            for name, one in zip(plain_names(source), restoration, strict=True):
                 tally.add(one)
                 if one.left.any():
                     (draft / "left").mkdir(exist_ok=True)
                     picture = np.where(one.left, WHITE, BLACK).astype(np.uint8)
-                    write_picture(draft / "left" / f"{Path(one.name).stem}.png", picture)
+                    write_picture(draft / "left" / f"{name}.png", picture)
                 yield one
                 watching.advance()
 
@@ -95,16 +95,27 @@ def _write_restored(
         values = (_transparent(one) for one in pictures)
         return write_pictures(path, source.names, values, source, format)
     path.mkdir()
-    for one, file, name in zip(pictures, source.files, source.names, strict=True):
-        target = path / Path(name).with_suffix(lossless(file.suffix))
+    for one, file, name in zip(pictures, source.files, lossless_names(source), strict=True):
+        target = path / name
         target.parent.mkdir(parents=True, exist_ok=True)
         write_picture(target, _transparent(one), one.picture.dtype, read_metadata(file))
     return path
 
 
-def lossless(ending: str) -> str:
-    """The ending of a file in which every pixel that was not replaced stays as it is."""
-    return ".png" if ending.lower() in LOSSY else ending
+def lossless_names(source: Source) -> list[str]:
+    """What restored pictures are called, so that every pixel not replaced can stay as it is."""
+    changed = []
+    for name in source.names:
+        place = Path(name)
+        is_lossy = place.suffix.lower() in LOSSY
+        changed.append(str(place.with_suffix(".png")) if is_lossy else name)
+    if len(set(changed)) == len(changed):
+        return changed
+    # There is a PNG of that name besides the JPEG.
+    return [
+        name if name == new else f"{name}.png"
+        for name, new in zip(source.names, changed, strict=True)
+    ]
 
 
 def _transparent(one: Restored) -> Array:
@@ -174,7 +185,7 @@ def painted_masks(folder: str | Path, source: Source) -> Callable[[int], Bools |
     if not place.is_dir():
         raise InputError(f"{place} is not a folder; give one with a mask for each picture")
     files = {file.stem: file for file in sorted(place.iterdir()) if _is_picture(file)}
-    stems = [Path(name).stem for name in source.names]
+    stems = plain_names(source)
     strangers = sorted(set(files) - set(stems))
     if strangers or not files:
         what = f"{files[strangers[0]].name} belongs to none" if strangers else "has masks of none"

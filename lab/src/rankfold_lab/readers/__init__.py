@@ -1,6 +1,9 @@
 """Readers for published data sets on disk; the READERS table says where to ask for them."""
 
 from rankfold_lab.readers.ar import ArPerson, read_ar
+from rankfold_lab.readers.cdnet import cdnet_folders, read_cdnet
+from rankfold_lab.readers.clip import Clip, Labels
+from rankfold_lab.readers.decolor import decolor_files, read_decolor
 from rankfold_lab.readers.rasl import RaslSet, read_points, read_rasl
 from rankfold_lab.readers.table import READERS, Reader
 from rankfold_lab.readers.usps import read_usps
@@ -11,13 +14,19 @@ from rankfold_lab.readers.yale import YaleSubject, read_yale_subject
 __all__ = [
     "READERS",
     "ArPerson",
+    "Clip",
+    "Labels",
     "Person",
     "Plane",
     "RaslSet",
     "Reader",
     "Windows",
     "YaleSubject",
+    "cdnet_folders",
+    "decolor_files",
     "read_ar",
+    "read_cdnet",
+    "read_decolor",
     "read_lfw",
     "read_oxford",
     "read_points",

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from rankfold_lab.readers.ar import read_ar
+from rankfold_lab.readers.cdnet import read_cdnet
+from rankfold_lab.readers.decolor import read_decolor
 from rankfold_lab.readers.rasl import read_rasl
 from rankfold_lab.readers.usps import read_usps
 from rankfold_lab.readers.wild import read_lfw, read_oxford
@@ -64,6 +66,17 @@ _ROWS = (
         "oxford_affine",
         "planes under viewpoint and light changes; the VGG group of Oxford",
         read_oxford,
+    ),
+    Reader(
+        "cdnet_NAME",
+        "a clip of a camera that stands or shakes, with masks of what moves, for every NAME; "
+        "changedetection.net",
+        read_cdnet,
+    ),
+    Reader(
+        "decolor",
+        "clips of a moving camera with masks of some frames, as .mat; from the authors of DECOLOR",
+        read_decolor,
     ),
 )
 READERS: dict[str, Reader] = {row.folder: row for row in _ROWS}
