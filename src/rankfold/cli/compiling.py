@@ -63,7 +63,7 @@ def compile_decomposition() -> None:
     decompose(np.random.default_rng(0).standard_normal((12, 64)), max_iter=2, tol=0.5)
 
 
-def compile_full_size() -> None:
+def compile_outputs() -> None:
     """What plates, restored pictures and masks are made with."""
     from rankfold.datasets import panning
     from rankfold.moving import foreground
@@ -75,7 +75,7 @@ PARTS: dict[str, Callable[[], None]] = {
     "search": compile_search,
     "solver": compile_solver,
     "decomposition": compile_decomposition,
-    "full size": compile_full_size,
+    "outputs": compile_outputs,
 }
 """What is compiled, by name; the longest first."""
 
