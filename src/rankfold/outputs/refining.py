@@ -10,12 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from rankfold.families import FAMILIES, Floats, map_points
+from rankfold.io import Picture
 from rankfold.outputs.grid import Grid, full_scale
 from rankfold.outputs.originals import Aligned, Originals
 from rankfold.outputs.settings import OutputSettings, RefineSettings
@@ -28,6 +30,9 @@ Floats32 = npt.NDArray[np.float32]
 
 # Rounds of fitting, each without the tiles that the one before did not explain.
 ROUNDS = 5
+# Pictures that are in memory at a time.
+TOGETHER = 4
+
 # Sides of a tile that a corner of the grid may move.
 CORNERS = 1.0
 
@@ -91,7 +96,7 @@ def refined(
     numbers = settings.refine
     chosen = originals.spread(numbers.most)
     scale = full_scale(originals.transforms[originals.placed], aligned.frame)
-    if scale < numbers.least_scale:
+    if len(chosen) < 2 or scale < numbers.least_scale:
         # The alignment has seen the pictures as finely as this would.
         return originals
     errors = [
@@ -99,15 +104,17 @@ def refined(
     ]
     reference = chosen[int(np.argmin(errors))]
     matrices = originals.transforms @ grid.to_frame
-    values, valid = _grey(originals, reference, matrices[reference], grid)
+    (picture,) = originals.read([reference])
+    values, valid = _grey(picture, matrices[reference], grid, originals.unit)
     reach = int(np.clip(round(numbers.reach * scale), 2, numbers.side // 2))
     tiles = _tiles(values, valid, numbers, reach)
     transforms = originals.transforms.copy()
     if len(tiles.corners) < numbers.least_tiles:
         return originals
 
-    def place(index: int) -> Floats | None:
-        values, valid = _grey(originals, index, matrices[index], grid)
+    def place(given: tuple[int, Picture]) -> Floats | None:
+        index, picture = given
+        values, valid = _grey(picture, matrices[index], grid, originals.unit)
         found, peaks = _found(tiles, values, valid)
         motion = _fitted(tiles.centres, found, peaks, numbers, grid)
         watch()
@@ -115,19 +122,21 @@ def refined(
 
     others = [k for k in chosen if k != reference]
     from_frame = np.linalg.inv(grid.to_frame)
-    for index, motion in zip(others, executor.run(place, others), strict=True):
-        if motion is not None:
-            moved = matrices[index] @ motion @ from_frame
-            transforms[index] = moved / moved[2, 2]
+    # Read in one pass, a few at a time: a video is decoded from its beginning.
+    reading = zip(others, originals.read(others), strict=True)
+    while some := list(islice(reading, TOGETHER)):
+        for (index, _), motion in zip(some, executor.run(place, some), strict=True):
+            if motion is not None:
+                moved = matrices[index] @ motion @ from_frame
+                transforms[index] = moved / moved[2, 2]
     return replace(originals, transforms=transforms)
 
 
-def _grey(originals: Originals, index: int, matrix: Floats, grid: Grid) -> tuple[Floats32, Bools]:
+def _grey(picture: Picture, matrix: Floats, grid: Grid, unit: float) -> tuple[Floats32, Bools]:
     """A picture on the grid in grey (h, w), and where it is valid."""
-    (picture,) = originals.read([index])
     values = picture.values
     grey = values if values.ndim == 2 else values.mean(axis=2, dtype=np.float32)
-    planes, valid = Warper(grey, picture.mask, originals.unit).whole(matrix, grid.frame)
+    planes, valid = Warper(grey, picture.mask, unit).whole(matrix, grid.frame)
     return planes[0], valid
 
 
