@@ -13,7 +13,6 @@ from rankfold.align.matching import View, load, match_to
 from rankfold.errors import InputError
 from rankfold.families import Floats, get_family, inverse, map_points, shift
 from rankfold.io import Source
-from rankfold.outputs.kernels import medians
 from rankfold.outputs.originals import with_missing
 from rankfold.outputs.warping import Warper, whole
 from rankfold.stack import Frame, Stack, rescaling
@@ -215,6 +214,8 @@ def _copies(source: Source, frame: Frame) -> tuple[list[Floats32], Frame, Floats
 
 def _scene(copies: Sequence[Floats32], coarse: Floats, small: Frame) -> _Scene:
     """What most of the frames that are placed show."""
+    from rankfold.outputs.kernels import medians
+
     usable = np.flatnonzero(np.isfinite(coarse).all(axis=(1, 2)))
     chosen = usable[np.linspace(0, len(usable) - 1, min(len(usable), DONORS)).round().astype(int)]
     grid = Frame(*(max(side // EVERY, 4) for side in small.shape))

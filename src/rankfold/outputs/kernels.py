@@ -21,10 +21,9 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-Array = npt.NDArray[Any]
+from rankfold.outputs.spool import RADIUS
 
-# Unit: px. A patch reaches so far to every side. The tile has as much around it.
-RADIUS = 2
+Array = npt.NDArray[Any]
 
 
 @njit(cache=True, nogil=True)

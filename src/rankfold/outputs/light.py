@@ -9,7 +9,6 @@ import numpy as np
 import numpy.typing as npt
 
 from rankfold.families import Floats
-from rankfold.outputs.kernels import medians
 from rankfold.outputs.settings import LightSettings
 from rankfold.outputs.spool import Tile
 from rankfold.stack import Frame
@@ -86,6 +85,8 @@ def common_light(values: Array, trust: Array, grid: Frame, numbers: LightSetting
     -------
     Light
     """
+    from rankfold.outputs.kernels import medians
+
     count, channels, height, width = values.shape
     whole = Tile(slice(0, height), slice(0, width))
     degree = numbers.degree if min(height, width) > numbers.degree + 1 else 0

@@ -16,7 +16,6 @@ import numpy.typing as npt
 
 from rankfold.families import Floats
 from rankfold.io import Picture
-from rankfold.outputs.kernels import medians
 from rankfold.outputs.light import GAINS, Light, common_light, fitted, terms_of
 from rankfold.outputs.originals import Aligned, Originals
 from rankfold.outputs.settings import OutputSettings
@@ -138,6 +137,8 @@ def model_of(aligned: Aligned, originals: Originals, settings: OutputSettings) -
     originals : Originals
     settings : OutputSettings
     """
+    from rankfold.outputs.kernels import medians
+
     chosen = originals.spread(LEARNED_FROM)
     clean = np.asarray(aligned.low_rank[originals.order[chosen[0]]])
     same_colours = (clean.shape[2] if clean.ndim == 3 else 1) == originals.source.channels

@@ -8,9 +8,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.optimize import nnls
 
-from rankfold.outputs.kernels import medians
 from rankfold.outputs.settings import NoiseSettings
 
 Array = npt.NDArray[Any]
@@ -59,6 +57,8 @@ def noise_of(samples: Iterable[Sample], span: float, numbers: NoiseSettings) -> 
         The range of the values.
     numbers : NoiseSettings
     """
+    from rankfold.outputs.kernels import medians
+
     steep = []
     spread = []
     for residuals, trust, clean in samples:
@@ -80,6 +80,8 @@ def noise_of(samples: Iterable[Sample], span: float, numbers: NoiseSettings) -> 
 
 def _line(gradients: Array, variances: Array, bins: int) -> tuple[float, float]:
     """Fit a non-negative line to the medians of variances in bins of equal size."""
+    from scipy.optimize import nnls
+
     parts = np.array_split(np.argsort(gradients, kind="stable"), bins)
     centres = np.array([gradients[part].mean() for part in parts], np.float64)
     typical = np.array([np.median(variances[part]) for part in parts], np.float64)

@@ -14,11 +14,10 @@ import numpy.typing as npt
 
 from rankfold.families import Floats
 from rankfold.io.source import nothing
-from rankfold.outputs.kernels import RADIUS, medians, most_agreed
 from rankfold.outputs.light import Light, common_light
 from rankfold.outputs.noise import Noise, Sample, noise_of
 from rankfold.outputs.settings import OutputSettings
-from rankfold.outputs.spool import Spool, Tile, coarse, spread_tiles, tiles
+from rankfold.outputs.spool import RADIUS, Spool, Tile, coarse, spread_tiles, tiles
 from rankfold.outputs.warping import Warper
 from rankfold.scale import Executor, store_of
 from rankfold.stack import Bools, Frame
@@ -214,6 +213,8 @@ def _gathered(
 
 def _against_median(spool: Spool, light: Light, chosen: Sequence[Tile]) -> Iterator[Sample]:
     """What is left of the pictures on some tiles when their median is taken off."""
+    from rankfold.outputs.kernels import medians
+
     for tile in chosen:
         values, trust = in_common(spool, light, tile)
         middle = medians(values, trust)
@@ -254,6 +255,8 @@ def _agreed(
     watch: Callable[[], object],
 ) -> tuple[Floats32, Floats32, Floats32, Floats32]:
     """Return what most pictures agree on (c, h, w), its support, rival and the total (h, w)."""
+    from rankfold.outputs.kernels import medians, most_agreed
+
     store = store_of(executor)
     grid = spool.grid
     clean: Floats32 = store.zeros((spool.values.shape[1], *grid.shape), np.float32)

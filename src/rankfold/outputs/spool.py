@@ -18,6 +18,9 @@ Floats32 = npt.NDArray[np.float32]
 # Trust is kept in bytes: zero is missing, this is full trust.
 FULL = 255
 
+# Unit: px. A patch reaches so far to every side of its pixel; a tile has as much around it.
+RADIUS = 2
+
 # Unit: px. Height and width of the tiles that are worked on at a time; bounds the memory.
 TILE = (96, 256)
 

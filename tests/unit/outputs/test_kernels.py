@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from oracles import patch_votes
-from rankfold.outputs.kernels import RADIUS, medians, most_agreed
+from rankfold.outputs.kernels import medians, most_agreed
+from rankfold.outputs.spool import RADIUS
 
 
 def voted(values, trust, limit):
