@@ -7,6 +7,7 @@ from scipy.io import savemat
 import rankfold as rf
 from rankfold.io import write_picture
 from rankfold_lab.readers import cdnet_folders, decolor_files, read_cdnet, read_decolor
+from real_data import DATA, needs
 
 RNG = np.random.default_rng(0)
 
@@ -109,3 +110,12 @@ class TestDecolor:
         savemat(tmp_path / "cars.mat", {"ImData": self.frames})
         with pytest.raises(rf.FormatError, match="lacks Mask"):
             read_decolor(tmp_path / "cars.mat")
+
+
+@needs("cdnet_highway", "decolor")
+def test_the_real_clips_are_read():
+    road = read_cdnet(DATA / "cdnet_highway")
+    assert len(road.frames) == len(road.labelled) == 200
+    assert 0.5 < road.labels(100).counted.mean() <= 1
+    cars = {path.stem: path for path in decolor_files(DATA)}
+    assert read_decolor(cars["cars6"]).labelled == (0, 9, 19, 29)
