@@ -42,7 +42,7 @@ class TestEveryCommand:
 
     def test_the_main_ones_come_first(self):
         listed = re.findall(r"^│ (\w+) ", run("--help").output.split("Commands")[1], re.MULTILINE)
-        assert listed[:4] == ["demo", "align", "decompose", "apply"]
+        assert listed[:6] == ["demo", "align", "decompose", "plate", "restore", "mask"]
 
 
 class TestErrors:
