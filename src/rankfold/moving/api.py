@@ -8,8 +8,8 @@ from pathlib import Path
 from rankfold.align import AlignSettings
 from rankfold.moving.placing import placed
 from rankfold.outputs import Asked, Foreground, OutputSettings, foreground_of
+from rankfold.outputs.means import Means, Progress
 from rankfold.outputs.originals import Images, source_of, unit_for
-from rankfold.outputs.plate import Progress
 
 
 def foreground(
@@ -85,10 +85,6 @@ def foreground(
         placing.canvas,
         unit_for(source),
         asked,
-        settings=settings,
-        n_jobs=n_jobs,
-        memory_limit=memory_limit,
-        scratch=scratch,
-        progress=progress,
-        remarks=placing.remarks,
+        Means(settings or OutputSettings(), n_jobs, memory_limit, scratch, progress),
+        placing.remarks,
     )

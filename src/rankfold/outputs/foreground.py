@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,11 +15,10 @@ from rankfold.families import Floats
 from rankfold.io import Picture, Source
 from rankfold.io.source import as_type
 from rankfold.outputs.judging import Background, Judged, Predictor, judge, learned_variance
+from rankfold.outputs.means import Means
 from rankfold.outputs.originals import with_missing
-from rankfold.outputs.plate import Progress, counting, needs_of
 from rankfold.outputs.scene import Original, count_of_tiles, scene_of
 from rankfold.outputs.settings import OutputSettings
-from rankfold.scale import executor_for, store_for
 from rankfold.stack import Bools, Frame
 
 Array = npt.NDArray[Any]
@@ -207,12 +205,7 @@ def foreground_of(
     canvas: Frame,
     unit: float,
     asked: Asked,
-    *,
-    settings: OutputSettings | None = None,
-    n_jobs: int | None = None,
-    memory_limit: int | str | None = None,
-    scratch: str | Path | None = None,
-    progress: Progress | None = None,
+    means: Means,
     remarks: Sequence[str] = (),
 ) -> Foreground:
     """Find the scene behind frames that are placed, and how much they differ from it.
@@ -226,14 +219,11 @@ def foreground_of(
     unit : float
         What 1.0 is in the frames.
     asked : Asked
-    settings, n_jobs, memory_limit, scratch
-        As in :func:`rankfold.foreground`.
-    progress : callable, optional
-        Is told how many steps are done, and of how many.
+    means : Means
     remarks : sequence of str
         Further sentences.
     """
-    numbers = settings or OutputSettings()
+    numbers = means.numbers
     placed = np.flatnonzero(np.isfinite(transforms).all(axis=(1, 2)))
     if len(placed) < 2:
         raise InputError(
@@ -243,10 +233,9 @@ def foreground_of(
     if len(placed) > most:
         placed = placed[np.linspace(0, len(placed) - 1, most).round().astype(int)]
     donors = placed.tolist()
-    store = store_for(needs_of(canvas, len(donors), source.channels), memory_limit, scratch)
-    watch = counting(progress, 2 * len(donors) + count_of_tiles(canvas))
+    watch = means.counting(2 * len(donors) + count_of_tiles(canvas))
     some = source.some(donors)
-    with executor_for(None, n_jobs, store) as executor:
+    with means.executor(canvas, len(donors), source.channels) as executor:
         pictures = (with_missing(one) for one in some.pictures())
         scene = scene_of(
             (Original(one.values, one.mask) for one in pictures),

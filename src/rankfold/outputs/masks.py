@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,16 +14,13 @@ from rankfold.families import Floats
 from rankfold.io.memory import of_rows
 from rankfold.io.source import nothing
 from rankfold.outputs.foreground import Asked, Foreground
-from rankfold.outputs.grid import grid_for
 from rankfold.outputs.judging import learned_variance
+from rankfold.outputs.means import Means
 from rankfold.outputs.model import model_of
 from rankfold.outputs.modelled import modelled
-from rankfold.outputs.originals import Aligned, Images, Ints, originals_of
-from rankfold.outputs.plate import Progress, counting, needs_of
+from rankfold.outputs.originals import Aligned, Images, Ints, originals_of, widest_grid
 from rankfold.outputs.refining import refined
 from rankfold.outputs.scene import count_of_tiles
-from rankfold.outputs.settings import OutputSettings
-from rankfold.scale import executor_for, store_for
 from rankfold.stack import Bools, Frame
 
 Array = npt.NDArray[Any]
@@ -71,12 +67,7 @@ def masks_of(
     aligned: Aligned,
     images: Images,
     asked: Asked,
-    *,
-    settings: OutputSettings | None = None,
-    n_jobs: int | None = None,
-    memory_limit: int | str | None = None,
-    scratch: str | Path | None = None,
-    progress: Progress | None = None,
+    means: Means,
 ) -> Foreground:
     """Learn what the pictures of a run should show; ``result.mask`` calls it.
 
@@ -85,27 +76,17 @@ def masks_of(
     aligned : Aligned
     images : list of arrays, one array, a path or a Source
     asked : Asked
-    settings, n_jobs, memory_limit, scratch
-        As in :meth:`rankfold.Alignment.mask`.
-    progress : callable, optional
-        Is told how many steps are done, and of how many.
+    means : Means
     """
-    numbers = settings or OutputSettings()
+    numbers = means.numbers
     originals = originals_of(aligned, images)
     placed = originals.placed
-    transforms = originals.transforms[placed]
-    shapes = originals.shapes[placed]
-    try:
-        grid = grid_for(transforms, shapes, aligned.frame, "union", None)
-    except InputError:
-        # One of them reaches too far; what is in the frame can be judged all the same.
-        grid = grid_for(transforms, shapes, aligned.frame, "frame", None)
+    grid = widest_grid(originals, aligned.frame)
     donors = originals.spread(numbers.votes.donors)
     if len(donors) < 2:
         raise InputError("fewer than two pictures found their place, so nothing can be compared")
-    needs = needs_of(grid.frame, len(donors), originals.source.channels)
-    watch = counting(progress, 3 * len(donors) + count_of_tiles(grid.frame))
-    with executor_for(None, n_jobs, store_for(needs, memory_limit, scratch)) as executor:
+    watch = means.counting(3 * len(donors) + count_of_tiles(grid.frame))
+    with means.executor(grid.frame, len(donors), originals.source.channels) as executor:
         originals = refined(aligned, originals, grid, numbers, executor, nothing)
         matrices = originals.transforms @ grid.to_frame
         predictor = modelled(
@@ -140,7 +121,7 @@ def masks_in_frame(
     pictures: Any,
     failed: Bools,
     asked: Asked,
-    **options: Any,
+    means: Means,
 ) -> Foreground:
     """Learn what pictures should show that lie in one frame as they are.
 
@@ -152,8 +133,7 @@ def masks_in_frame(
         Rows are asked for one by one; NaN is missing.
     failed : (n,) array of bool
     asked : Asked
-    **options
-        As in :func:`masks_of`.
+    means : Means
     """
     aligned = InFrame(names, low_rank, sparse, failed)
-    return masks_of(aligned, of_rows(pictures, low_rank.shape, names), asked, **options)
+    return masks_of(aligned, of_rows(pictures, low_rank.shape, names), asked, means)

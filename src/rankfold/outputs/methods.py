@@ -10,8 +10,9 @@ import numpy.typing as npt
 
 from rankfold.outputs.foreground import Asked, Foreground
 from rankfold.outputs.masks import masks_in_frame, masks_of
+from rankfold.outputs.means import Means, Progress
 from rankfold.outputs.originals import Aligned, Images, Masks
-from rankfold.outputs.plate import Plate, Progress, plate_of
+from rankfold.outputs.plate import Plate, plate_of
 from rankfold.outputs.restore import HiddenMasks, Restoration, restoration_of
 from rankfold.outputs.settings import OutputSettings
 
@@ -77,19 +78,8 @@ class AtFullSize:
         -------
         Plate
         """
-        return plate_of(
-            self,
-            originals,
-            masks=masks,
-            light=light,
-            area=area,
-            scale=scale,
-            settings=settings,
-            n_jobs=n_jobs,
-            memory_limit=memory_limit,
-            scratch=scratch,
-            progress=progress,
-        )
+        means = Means(settings or OutputSettings(), n_jobs, memory_limit, scratch, progress)
+        return plate_of(self, originals, means, masks=masks, light=light, area=area, scale=scale)
 
     def restore(
         self: Aligned,
@@ -126,17 +116,9 @@ class AtFullSize:
         Restoration
             Iterate over it; a picture is restored when it is asked for.
         """
+        means = Means(settings or OutputSettings(), n_jobs, memory_limit, scratch, progress)
         return restoration_of(
-            self,
-            originals,
-            hidden=hidden,
-            automatic=automatic,
-            masks=masks,
-            settings=settings,
-            n_jobs=n_jobs,
-            memory_limit=memory_limit,
-            scratch=scratch,
-            progress=progress,
+            self, originals, means, hidden=hidden, automatic=automatic, masks=masks
         )
 
     def mask(
@@ -175,17 +157,11 @@ class AtFullSize:
             Iterate over it; a picture is judged when it is asked for.
         """
         asked = Asked(sensitivity, min_area, shadows)
-        options: dict[str, Any] = {
-            "settings": settings,
-            "n_jobs": n_jobs,
-            "memory_limit": memory_limit,
-            "scratch": scratch,
-            "progress": progress,
-        }
+        means = Means(settings or OutputSettings(), n_jobs, memory_limit, scratch, progress)
         if originals is not None:
-            return masks_of(self, originals, asked, **options)
+            return masks_of(self, originals, asked, means)
         return masks_in_frame(
-            self.names, self.low_rank, self.sparse, self.aligned, self.failed, asked, **options
+            self.names, self.low_rank, self.sparse, self.aligned, self.failed, asked, means
         )
 
 
@@ -216,11 +192,7 @@ class AsTheyLie:
             Sums(self.low_rank, self.sparse),
             np.zeros(count, bool),
             Asked(sensitivity, min_area, shadows),
-            settings=settings,
-            n_jobs=n_jobs,
-            memory_limit=memory_limit,
-            scratch=scratch,
-            progress=progress,
+            Means(settings or OutputSettings(), n_jobs, memory_limit, scratch, progress),
         )
 
 

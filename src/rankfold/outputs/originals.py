@@ -16,6 +16,7 @@ from rankfold.families import Floats
 from rankfold.io import Picture, Source, open_pictures
 from rankfold.io.memory import in_memory
 from rankfold.io.source import unit_of
+from rankfold.outputs.grid import Grid, grid_for
 from rankfold.outputs.warping import whole
 from rankfold.stack import Bools, Frame, power_of_two, rescaling
 
@@ -116,6 +117,19 @@ class Originals:
             usable = usable[np.linspace(0, len(usable) - 1, most).round().astype(int)]
         chosen = set(usable.tolist())
         return sorted(chosen if also is None else chosen | {also})
+
+
+def widest_grid(originals: Originals, frame: Frame) -> Grid:
+    """Return a grid over all that the placed pictures show, as fine as they are.
+
+    Where one of them reaches too far, it is the frame of the run.
+    """
+    transforms = originals.transforms[originals.placed]
+    shapes = originals.shapes[originals.placed]
+    try:
+        return grid_for(transforms, shapes, frame, "union", None)
+    except InputError:
+        return grid_for(transforms, shapes, frame, "frame", None)
 
 
 def originals_of(aligned: Aligned, images: Images, masks: Masks = None) -> Originals:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,24 +15,17 @@ from rankfold.io.encoding import write_picture
 from rankfold.io.metadata import NOTHING_KNOWN, Metadata
 from rankfold.io.source import as_type, nothing
 from rankfold.outputs.grid import grid_for
+from rankfold.outputs.means import Means
 from rankfold.outputs.originals import Aligned, Images, Masks, Originals, originals_of
 from rankfold.outputs.refining import refined
 from rankfold.outputs.scene import Original, Scene, count_of_tiles, scene_of
-from rankfold.outputs.settings import OutputSettings
 from rankfold.outputs.spool import Tile
 from rankfold.outputs.trust import Doubts
 from rankfold.outputs.warping import bands
-from rankfold.scale import Needs, executor_for, store_for
-from rankfold.stack import Bools, Frame
+from rankfold.stack import Bools
 from rankfold.storage import check_free, whole_file
 
 Array = npt.NDArray[Any]
-
-# Is told how many steps are done, and of how many.
-Progress = Callable[[int, int], object]
-
-# Bytes that a tile and a picture at hand take, besides the arrays of the whole grid; an estimate.
-BESIDE = 350e6
 
 
 @dataclass(frozen=True, repr=False)
@@ -144,16 +136,12 @@ SAID = 0.001
 def plate_of(
     aligned: Aligned,
     images: Images,
+    means: Means,
     *,
     masks: Masks = None,
     light: int | str | None = None,
     area: str = "frame",
     scale: float | None = None,
-    settings: OutputSettings | None = None,
-    n_jobs: int | None = None,
-    memory_limit: int | str | None = None,
-    scratch: str | Path | None = None,
-    progress: Progress | None = None,
 ) -> Plate:
     """Put one clean picture together from originals; :meth:`rankfold.Alignment.plate` calls it.
 
@@ -162,12 +150,11 @@ def plate_of(
     aligned : Aligned
     images : list of arrays, one array, a path or a Source
         The originals, read one at a time.
-    masks, light, area, scale, settings, n_jobs, memory_limit, scratch
+    means : Means
+    masks, light, area, scale
         As in :meth:`rankfold.Alignment.plate`.
-    progress : callable, optional
-        Is told how many steps are done, and of how many.
     """
-    numbers = settings or OutputSettings()
+    numbers = means.numbers
     originals = originals_of(aligned, images, masks)
     chosen = _index_of(light, originals)
     placed = originals.placed
@@ -175,10 +162,8 @@ def plate_of(
         originals.transforms[placed], originals.shapes[placed], aligned.frame, area, scale
     )
     donors = originals.spread(numbers.votes.donors, also=chosen)
-    channels = originals.source.channels
-    store = store_for(needs_of(grid.frame, len(donors), channels), memory_limit, scratch)
-    watch = counting(progress, len(donors) + count_of_tiles(grid.frame))
-    with executor_for(None, n_jobs, store) as executor:
+    watch = means.counting(len(donors) + count_of_tiles(grid.frame))
+    with means.executor(grid.frame, len(donors), originals.source.channels) as executor:
         originals = refined(aligned, originals, grid, numbers, executor, nothing)
         matrices = originals.transforms @ grid.to_frame
         scene = scene_of(
@@ -203,30 +188,6 @@ def plate_of(
         light="" if chosen is None else originals.source.names[chosen],
         names=originals.source.names,
     )
-
-
-def needs_of(grid: Frame, donors: int, channels: int) -> Needs:
-    """Estimate what it takes to find a scene, in bytes."""
-    pixels = grid.height * grid.width
-    # Four bytes a value and one of trust, of every donor.
-    spool = donors * pixels * (4 * channels + 1)
-    # The clean picture, its support, and the plate in its type.
-    results = pixels * (4 * channels + 8 + 8 * channels)
-    return Needs(memory=BESIDE + spool + results, least=BESIDE + results, disk=spool + results)
-
-
-def counting(progress: Progress | None, total: int) -> Callable[[], object]:
-    """Return a function that says so each time one step more is done."""
-    if progress is None:
-        return nothing
-    done = 0
-
-    def one_more() -> None:
-        nonlocal done
-        done += 1
-        progress(done, total)
-
-    return one_more
 
 
 def _index_of(light: int | str | None, originals: Originals) -> int | None:

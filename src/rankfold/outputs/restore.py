@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,17 +13,16 @@ from scipy import ndimage
 from rankfold.errors import InputError
 from rankfold.io import Picture
 from rankfold.io.source import as_type, nothing
-from rankfold.outputs.grid import Grid, grid_for
+from rankfold.outputs.grid import Grid
 from rankfold.outputs.judging import Expected, judge, learned_variance, planes_of
+from rankfold.outputs.means import Means
 from rankfold.outputs.model import model_of
 from rankfold.outputs.modelled import Modelled, modelled
-from rankfold.outputs.originals import Aligned, Images, Masks, Originals, originals_of
-from rankfold.outputs.plate import Progress, counting, needs_of
+from rankfold.outputs.originals import Aligned, Images, Masks, Originals, originals_of, widest_grid
 from rankfold.outputs.refining import refined
 from rankfold.outputs.scene import count_of_tiles
 from rankfold.outputs.seam import carried_inwards
 from rankfold.outputs.settings import OutputSettings
-from rankfold.scale import executor_for, store_for
 from rankfold.stack import Bools
 from rankfold.stack.checks import checked_mask
 
@@ -164,15 +162,11 @@ class Restoration:
 def restoration_of(
     aligned: Aligned,
     images: Images,
+    means: Means,
     *,
     hidden: HiddenMasks | None = None,
     automatic: bool | None = None,
     masks: Masks = None,
-    settings: OutputSettings | None = None,
-    n_jobs: int | None = None,
-    memory_limit: int | str | None = None,
-    scratch: str | Path | None = None,
-    progress: Progress | None = None,
 ) -> Restoration:
     """Learn what pictures should show; :meth:`rankfold.Alignment.restore` calls it.
 
@@ -180,28 +174,19 @@ def restoration_of(
     ----------
     aligned : Aligned
     images : list of arrays, one array, a path or a Source
-    hidden, automatic, masks, settings, n_jobs, memory_limit, scratch
+    means : Means
+    hidden, automatic, masks
         As in :meth:`rankfold.Alignment.restore`.
-    progress : callable, optional
-        Is told how many steps are done, and of how many.
     """
-    numbers = settings or OutputSettings()
+    numbers = means.numbers
     originals = originals_of(aligned, images, masks)
     painted = _painted(hidden, originals)
     by_itself = hidden is None if automatic is None else automatic
-    placed = originals.placed
-    transforms = originals.transforms[placed]
-    shapes = originals.shapes[placed]
-    try:
-        grid = grid_for(transforms, shapes, aligned.frame, "union", None)
-    except InputError:
-        # One of them reaches too far; what is in the frame can be restored all the same.
-        grid = grid_for(transforms, shapes, aligned.frame, "frame", None)
+    grid = widest_grid(originals, aligned.frame)
     donors = originals.spread(numbers.votes.donors)
-    needs = needs_of(grid.frame, len(donors), originals.source.channels)
     rounds = 3 if by_itself else 2
-    watch = counting(progress, rounds * len(donors) + count_of_tiles(grid.frame))
-    with executor_for(None, n_jobs, store_for(needs, memory_limit, scratch)) as executor:
+    watch = means.counting(rounds * len(donors) + count_of_tiles(grid.frame))
+    with means.executor(grid.frame, len(donors), originals.source.channels) as executor:
         originals = refined(aligned, originals, grid, numbers, executor, nothing)
         model = model_of(aligned, originals, numbers)
         predictor = modelled(

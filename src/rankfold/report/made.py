@@ -12,6 +12,7 @@ from rankfold.errors import InputError
 from rankfold.io.memory import of_rows
 from rankfold.outputs import OutputSettings, plate_of
 from rankfold.outputs.masks import InFrame
+from rankfold.outputs.means import Means
 from rankfold.outputs.methods import Sums
 from rankfold.outputs.restore import restoration_of
 from rankfold.report.pictures import Bytes, rgb
@@ -22,7 +23,7 @@ Array = npt.NDArray[Any]
 Bools = npt.NDArray[np.bool_]
 
 # A look needs fewer pictures than the thing itself.
-SETTINGS = OutputSettings().changed({"votes.donors": 16})
+MEANS = Means(OutputSettings().changed({"votes.donors": 16}))
 
 # Pictures that are shown before and after.
 SHOWN = 3
@@ -74,8 +75,8 @@ def panels_of(result: Alignment | Decomposition, names: tuple[str, ...]) -> list
     aligned = InFrame(names, result.low_rank, result.sparse, failed)
     source = of_rows(pictures, result.low_rank.shape, names)
     try:
-        plate = plate_of(aligned, source, settings=SETTINGS)
-        restoration = restoration_of(aligned, source, settings=SETTINGS)
+        plate = plate_of(aligned, source, MEANS)
+        restoration = restoration_of(aligned, source, MEANS)
     except InputError:
         # Of some batches nothing can be made; the report is about the batch.
         return []

@@ -121,7 +121,7 @@ def test_threads_and_disk_give_the_same_bits(walls, run, plate, tmp_path, option
 
 
 def test_the_limit_of_the_test_above_goes_to_disk(walls, run, tmp_path, monkeypatch):
-    from rankfold.outputs import plate as module
+    from rankfold.outputs import means as module
 
     stores = []
     plain = module.store_for
