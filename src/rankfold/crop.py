@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from rankfold.arguments import whole
 from rankfold.errors import InputError
 from rankfold.families import shift
 from rankfold.occluders import Occluder
@@ -20,6 +21,8 @@ LEAST_SIDE = 4
 def crop(result: Alignment, top: int, left: int, bottom: int, right: int) -> Alignment:
     """Return the same result on the rows ``top:bottom`` and columns ``left:right`` of its frame."""
     height, width = result.frame.shape
+    edges = {"top": top, "left": left, "bottom": bottom, "right": right}
+    top, left, bottom, right = (whole(name, edge) for name, edge in edges.items())
     rows_fit = top >= 0 and top + LEAST_SIDE <= bottom <= height
     columns_fit = left >= 0 and left + LEAST_SIDE <= right <= width
     if not (rows_fit and columns_fit):

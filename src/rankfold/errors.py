@@ -9,6 +9,10 @@ class InputError(RankfoldError, ValueError):
     """The pictures, transforms, masks or options cannot be used as they are."""
 
 
+class UnseenError(InputError):
+    """Nothing would be left of a picture: the frame does not show it, or it is too small."""
+
+
 class FormatError(RankfoldError, ValueError):
     """A file on disk cannot be read: truncated, of the wrong kind, or from a newer version."""
 

@@ -19,9 +19,9 @@ from rankfold.align import AlignSettings, decompose
 from rankfold.align.api import complete
 from rankfold.align.assemble import as_pictures
 from rankfold.align.basis import (
-    Basis,
     annealed_fit,
     leading_rows,
+    misfit_of,
     ordinary_residual,
     unit_rows,
 )
@@ -30,11 +30,14 @@ from rankfold.align.job import Job
 from rankfold.align.placement import Placement
 from rankfold.align.request import resolve
 from rankfold.align.steps import Gauge
+from rankfold.arguments import array_of, numbers, with_nan
 from rankfold.errors import InputError
 from rankfold.families import Floats
 from rankfold.manifold import Projector, WholeRows
 from rankfold.result import Alignment
 from rankfold.scale import executor_for
+from rankfold.stack import power_of_two
+from rankfold.stack.scaling import check_unit
 from rankfold.warp.linearisation import warp_normalised
 from rankfold.warp.sampling import prepare
 
@@ -61,7 +64,7 @@ class Explanation:
 class RobustPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Principal components of the low-rank part of a matrix with gross errors and missing values.
 
-    NaN is a missing value.
+    NaN is a missing value, as is a masked one of a NumPy masked array.
 
     Parameters
     ----------
@@ -122,13 +125,16 @@ class RobustPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         parts = decompose(rows, dtype=rows.dtype, **self.get_params())
         # A row or a column that nobody saw is unknown; as zeros it does not turn the basis.
         known = np.nan_to_num(parts.low_rank)
-        size = float(np.sqrt(np.mean(known**2, dtype=np.float64)))
+        # A power of two changes no digit, and keeps squares of tiny or huge values in range.
+        unit = power_of_two(known)
+        size = unit * float(np.sqrt(np.mean((known / unit) ** 2, dtype=np.float64)))
         self.low_rank_ = parts.low_rank
         self.sparse_ = parts.sparse
         self.singular_values_ = parts.singular_values
         self.n_iter_ = len(parts.trace.inner["iteration"])
         self.components_ = leading_rows(known, parts.rank)
         self.noise_ = max(CLEAN * size, float(np.finfo(np.float64).tiny))
+        self._level = float(_levels(known, np.isfinite(parts.low_rank)).max())
         return self
 
     def transform(self, X: npt.ArrayLike) -> Array:
@@ -141,15 +147,27 @@ class RobustPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         rows = self._validated(X, reset=False)
         valid = ~np.isnan(rows)
         known = np.where(valid, rows, 0)
-        coefficients, low_rank = annealed_fit(known, self.components_, valid, self.noise_)
-        scores = Basis.of(self.components_, self.noise_).misfit(known, low_rank, valid)
+        noise = self._noise_of(known, valid)
+        coefficients, low_rank = annealed_fit(known, self.components_, valid, noise)
+        scores = misfit_of(known, low_rank, valid, noise)
         sparse = np.where(valid, rows - low_rank, 0)
         return Explanation(coefficients, low_rank, sparse, scores)
 
     def inverse_transform(self, coefficients: npt.ArrayLike) -> Array:
         """Samples (n, m) with the given coefficients (n, r)."""
         check_is_fitted(self)
-        return np.asarray(coefficients) @ self.components_
+        return _rows_of(coefficients, self.components_)
+
+    def _noise_of(self, rows: Array, valid: npt.NDArray[np.bool_]) -> npt.NDArray[np.float64]:
+        """The residual (n,) up to which a value of each row counts as clean.
+
+        The components are known as well as the rows from which they were learned. In a row that is
+        larger than all of those, what they miss is larger by as much.
+        """
+        if self._level == 0:
+            return np.full(len(rows), self.noise_)
+        share = self.noise_ / self._level
+        return np.maximum(self.noise_, share * _levels(rows, valid))
 
     @property
     def _n_features_out(self) -> int:
@@ -157,10 +175,40 @@ class RobustPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         return len(self.components_)
 
     def _validated(self, X: npt.ArrayLike, **options: Any) -> Array:
-        """X as floats, NaN allowed."""
+        """X as floats, NaN allowed; masked values are NaN."""
         kinds = [np.float64, np.float32]
-        rows: Array = validate_data(self, X, dtype=kinds, ensure_all_finite="allow-nan", **options)
+        if np.ma.isMaskedArray(X) or isinstance(X, list | tuple):
+            X = with_nan(array_of(X, "X"))
+        try:
+            # Infinity is refused below; to look for it takes sums that have no value.
+            with np.errstate(over="ignore", invalid="ignore"):
+                rows: Array = validate_data(
+                    self, X, dtype=kinds, ensure_all_finite="allow-nan", **options
+                )
+        except OverflowError as error:
+            raise InputError("X has values that no float can hold; divide them") from error
+        check_unit(power_of_two(rows), rows.dtype, "the samples")
         return rows
+
+
+def _levels(rows: Array, valid: npt.NDArray[np.bool_]) -> npt.NDArray[np.float64]:
+    """The usual size (n,) of the values of each row (n, m), whatever a minority of them is."""
+    return np.array(
+        [
+            float(np.median(np.abs(row[seen]))) if seen.any() else 0.0
+            for row, seen in zip(rows, valid, strict=True)
+        ]
+    )
+
+
+def _rows_of(coefficients: npt.ArrayLike, basis: Array) -> Array:
+    """Rows (n, m) in a basis (r, m), in its precision; refuse what are no coefficients (n, r)."""
+    given = numbers("the coefficients", coefficients, f"n {len(basis)}")
+    with np.errstate(over="ignore", invalid="ignore"):
+        rows = given.astype(basis.dtype, copy=False) @ basis
+    if not np.isfinite(rows).all():
+        raise InputError("the coefficients are too large for samples of finite values")
+    return np.asarray(rows)
 
 
 class RASL(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -240,9 +288,8 @@ class RASL(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  #
     def fit(self, X: Images, y: object = None, masks: Masks = None) -> RASL:  # noqa: ARG002
         """Align pictures (as for :func:`rankfold.align`) and keep a basis of them."""
         options = self.get_params()
-        n_jobs = options.pop("n_jobs")
-        request = resolve(X, self._method, masks=masks, **options)
-        with executor_for(None, n_jobs) as executor:
+        with executor_for(None, options.pop("n_jobs")) as executor:
+            request = resolve(X, self._method, masks=masks, **options)
             job = Job(request, executor)
             result = complete(job)
             stack = request.stack
@@ -290,10 +337,18 @@ class RASL(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  #
         frame = self.alignment_.frame
         # At the resolution of the fitted pictures, or the frame would show another part.
         stack = as_stack(X, None, np.float64, self._reduction)
-        if stack.is_colour != (self.alignment_.aligned.ndim == 4):
+        fitted = self.alignment_.aligned
+        if stack.is_colour != (fitted.ndim == 4):
             raise InputError("the fitted pictures and these are not both grey or both in colour")
+        if stack.is_colour and stack.channels != fitted.shape[3]:
+            raise InputError(
+                f"the fitted pictures have {fitted.shape[3]} channels, these have "
+                f"{stack.channels}; give the same channels"
+            )
         start = start_transforms(self._start_of(init), stack, frame, self.family)
         transforms, scores = self._places.place(stack, start)
+        # A place that fits worse than those around it is no better than none.
+        scores = np.minimum(scores, 1.0)
         sampler = prepare(stack, frame, start, np.float64)
         data, norms, valid = warp_normalised(sampler, transforms)
         coefficients, low_rank = annealed_fit(data, self.components_, valid, self.noise_)
@@ -325,7 +380,7 @@ class RASL(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  #
         """Clean pictures (n, h, w[, c]) of unit norm with the given coefficients (n, r)."""
         check_is_fitted(self)
         aligned = self.alignment_.aligned
-        rows = np.asarray(coefficients) @ self.components_
+        rows = _rows_of(coefficients, self.components_)
         planes = rows.reshape(len(rows), -1, *self.alignment_.frame.shape)
         return np.moveaxis(planes, 1, -1) if aligned.ndim == 4 else planes[:, 0]
 

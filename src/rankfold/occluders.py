@@ -96,6 +96,8 @@ def from_columns(columns: dict[str, Array]) -> tuple[Occluder, ...]:
     if not columns:
         return ()
     members = columns["members"]
+    if len(columns["masks"]) != members.sum():
+        raise ValueError("occluders.masks are not those of the members")
     ends = np.cumsum(members.sum(axis=1))
     masks = np.split(columns["masks"], ends[:-1])
     return tuple(

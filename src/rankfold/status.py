@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from rankfold.errors import ConvergenceError, ConvergenceWarning
+from rankfold.arguments import shown
+from rankfold.errors import ConvergenceError, ConvergenceWarning, InputError
 
 
 class Status(Enum):
@@ -102,6 +103,20 @@ Record = InnerRecord | OuterRecord
 # ``begin_placing(n)`` and ``placed(picture, gathering)`` tell of every picture that is placed
 # against the sample.
 Observer = Callable[[Record], bool | None]
+
+
+def asks_to_stop(observe: Observer | None, record: Record) -> bool:
+    """Tell an observer, if there is one, and say whether it wants the run to end."""
+    if observe is None:
+        return False
+    answer = observe(record)
+    try:
+        return bool(answer)
+    except (TypeError, ValueError) as error:
+        raise InputError(
+            f"observe returned {shown(answer)}, which is neither true nor false; return True to "
+            "stop, and nothing to go on"
+        ) from error
 
 
 @dataclass(frozen=True)

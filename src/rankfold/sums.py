@@ -19,7 +19,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy.typing as npt
-from numba import njit
+
+from rankfold.compiled import compiled
 
 Array = npt.NDArray[Any]
 
@@ -30,7 +31,7 @@ FREE = {"reassoc", "nsz"}
 PIECE = 512
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def dot(one: Array, other: Array) -> float:
     """Return Σ u v of two rows (m,) of any length, in double precision over the pieces."""
     total = 0.0
@@ -39,7 +40,7 @@ def dot(one: Array, other: Array) -> float:
     return total
 
 
-@njit(cache=True, nogil=True, fastmath=FREE, forceinline=True)
+@compiled(fastmath=FREE, forceinline=True)
 def dot_piece(one: Array, other: Array) -> Any:
     """Return Σ u v of two pieces (k,)."""
     total = one.dtype.type(0)
@@ -48,7 +49,7 @@ def dot_piece(one: Array, other: Array) -> Any:
     return total
 
 
-@njit(cache=True, nogil=True, fastmath=FREE, forceinline=True)
+@compiled(fastmath=FREE, forceinline=True)
 def sum_absolute(values: Array) -> Any:
     """Return Σ |v| of a piece (k,)."""
     total = values.dtype.type(0)
@@ -57,7 +58,7 @@ def sum_absolute(values: Array) -> Any:
     return total
 
 
-@njit(cache=True, nogil=True, fastmath=FREE, forceinline=True)
+@compiled(fastmath=FREE, forceinline=True)
 def sum_weighted(values: Array, weights: Array) -> Any:
     """Return Σ w |v| of two pieces (k,)."""
     total = values.dtype.type(0)
@@ -66,7 +67,7 @@ def sum_weighted(values: Array, weights: Array) -> Any:
     return total
 
 
-@njit(cache=True, nogil=True, fastmath=FREE, forceinline=True)
+@compiled(fastmath=FREE, forceinline=True)
 def sum_primal(v: Array, a: Array, e: Array) -> Any:
     """Return ‖V - A - E‖², the squared primal residual of three pieces (k,); f of Eq. 2."""
     total = v.dtype.type(0)
@@ -76,7 +77,7 @@ def sum_primal(v: Array, a: Array, e: Array) -> Any:
     return total
 
 
-@njit(cache=True, nogil=True, fastmath=FREE, forceinline=True)
+@compiled(fastmath=FREE, forceinline=True)
 def sum_dual(y: Array, x: Array, a: Array, mu: float) -> Any:
     """Return ‖Y - μ (X - A)‖² of three pieces (k,), with μ in the precision of the data."""
     total = y.dtype.type(0)
@@ -86,7 +87,7 @@ def sum_dual(y: Array, x: Array, a: Array, mu: float) -> Any:
     return total
 
 
-@njit(cache=True, nogil=True, fastmath=FREE, forceinline=True)
+@compiled(fastmath=FREE, forceinline=True)
 def dot_four(a: Array, b: Array, c: Array, d: Array, y: Array) -> Any:
     """Return four dot products with the same piece y (k,), which is loaded only once."""
     zero = y.dtype.type(0)
@@ -102,7 +103,7 @@ def dot_four(a: Array, b: Array, c: Array, d: Array, y: Array) -> Any:
     return with_a, with_b, with_c, with_d
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def dots(rows: Array, chosen: Array, first: int, y: Array, out: Array) -> None:
     """Add to ``out`` (p,) the dot products of ``chosen`` (p,) rows with one piece y (k,).
 
@@ -127,7 +128,7 @@ def dots(rows: Array, chosen: Array, first: int, y: Array, out: Array) -> None:
         out[k] += dot_piece(rows[chosen[k], first:last], y)
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def combine(weights: Array, rows: Array, chosen: Array, first: int, out: Array) -> None:
     """Write to ``out`` (k,) the sum Σ_i weights_i rows_i of the ``chosen`` (p,) rows.
 

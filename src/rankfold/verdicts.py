@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from enum import Enum
 
+from rankfold.neutral import plain
+
 # Names in a sentence before the list ends in a number.
 NAMED = 12
 
@@ -54,5 +56,5 @@ def outcome(batch: BatchVerdict, verdicts: Sequence[Verdict], names: Sequence[st
 
 def listed(names: Sequence[str], most: int = NAMED) -> str:
     """Write names one after the other; of many, the first and how many more there are."""
-    shown = ", ".join(names[:most])
+    shown = ", ".join(plain(name) for name in names[:most])
     return f"{shown} and {len(names) - most} more" if len(names) > most else shown

@@ -80,7 +80,7 @@ class TestOnDisk:
         assert_same(plain, stored, ["low_rank", "sparse"])
 
 
-@pytest.fixture(scope="module", params=[1, 2, 3])
+@pytest.fixture(scope="module", params=[1, pytest.param(2, marks=pytest.mark.slow), 3])
 def cluster(request):
     with Dask(workers=request.param) as executor:
         # What the fixture above does here, every worker does in its own process.

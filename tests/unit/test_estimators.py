@@ -177,6 +177,14 @@ class TestPictures:
         assert model.inverse_transform(coefficients).shape == (8, 45, 42, 3)
         assert model.explain(colour[:2], init=heads.start[:2]).sparse.shape == (2, 45, 42, 3)
 
+    def test_another_number_of_channels_is_refused(self, heads):
+        tint = np.array([1.0, 0.8, 0.6, 0.4])
+        colour = [image[:, :, None] * tint for image in heads.images]
+        three = [image[:, :, :3] for image in colour]
+        model = rf.RASL(frame=heads.frame, init=heads.start, max_outer=1, outer_tol=99).fit(three)
+        with pytest.raises(rf.InputError, match="have 3 channels, these have 4; give the same"):
+            model.explain(colour, init=heads.start)
+
     def test_masks_go_to_fit(self, heads):
         masks = [np.ones(image.shape, bool) for image in heads.images]
         masks[0][20:50, 20:50] = False
@@ -220,3 +228,98 @@ def test_where_matching_found_the_start_new_pictures_need_one(monkeypatch):
     monkeypatch.setattr(model, "alignment_", moved)
     with pytest.raises(rf.InputError, match="or where matching found them; say where the new ones"):
         model.transform(heads.images)
+
+
+class TestUnitsOfRobustPCA:
+    """``transform`` gave NaN at 1e-160, and an OverflowError at 1e160."""
+
+    TRUTH = low_rank_plus_sparse(40, 60, 3, 0.05, 0)
+
+    @pytest.mark.parametrize("fitted", [1e-160, 1e-30, 1.0, 1e30, 1e160])
+    def test_coefficients_and_scores_have_no_unit(self, fitted):
+        plain = rf.RobustPCA().fit(self.TRUTH.data[:30]).explain(self.TRUTH.data[30:])
+        found = (
+            rf.RobustPCA().fit(fitted * self.TRUTH.data[:30]).explain(fitted * self.TRUTH.data[30:])
+        )
+        largest = np.abs(plain.coefficients).max()
+        np.testing.assert_allclose(
+            found.coefficients / fitted, plain.coefficients, atol=1e-6 * largest
+        )
+        np.testing.assert_allclose(found.scores, plain.scores, atol=1e-6)
+        np.testing.assert_allclose(found.low_rank / fitted, plain.low_rank, atol=1e-6 * largest)
+
+    @pytest.mark.parametrize("other", [1e-160, 1e160])
+    def test_rows_in_the_basis_are_explained_however_large_they_are(self, other):
+        model = rf.RobustPCA().fit(self.TRUTH.data)
+        coefficients = np.random.default_rng(0).standard_normal((5, 3))
+        found = model.explain(other * model.inverse_transform(coefficients))
+        np.testing.assert_allclose(found.coefficients / other, coefficients, rtol=1e-6)
+        assert (found.scores < 0.2).all()
+
+    @pytest.mark.parametrize("size", [1.0, 1e3, 1e7, 1e9, 1e160])
+    def test_rows_larger_than_any_that_were_fitted_are_explained_as_well(self, size):
+        """What the basis misses of them was taken for errors: up to 63 % were off."""
+        rng = np.random.default_rng(0)
+        low_rank = rng.standard_normal((30, 4)) @ rng.standard_normal((4, 40))
+        errors = 3 * (rng.random(low_rank.shape) < 0.05)
+        model = rf.RobustPCA().fit(low_rank + errors)
+        found = model.explain(size * (low_rank + errors)).low_rank / size
+        assert np.linalg.norm(found - low_rank) < 1e-3 * np.linalg.norm(low_rank)
+
+    def test_a_single_huge_error_makes_no_row_a_large_one(self):
+        model = rf.RobustPCA().fit(self.TRUTH.data)
+        row = model.low_rank_[:1].copy()
+        wrong = row.copy()
+        wrong[0, 7] += 1e6
+        np.testing.assert_allclose(model.explain(wrong).low_rank, row, atol=1e-4)
+
+    @pytest.mark.parametrize("factor", [1e-300, 1e300])
+    def test_what_leaves_no_room_gets_a_sentence(self, factor):
+        with pytest.raises(rf.InputError, match="the samples have a largest value of about"):
+            rf.RobustPCA().fit(factor * self.TRUTH.data)
+        model = rf.RobustPCA().fit(self.TRUTH.data)
+        with pytest.raises(rf.InputError, match="the samples have a largest value of about"):
+            model.transform(factor * self.TRUTH.data)
+
+    @pytest.mark.parametrize("dtype", [np.float64, np.float32])
+    def test_the_way_back_has_the_precision_of_the_fit(self, dtype):
+        model = rf.RobustPCA().fit(self.TRUTH.data.astype(dtype))
+        coefficients = model.transform(self.TRUTH.data.astype(dtype))
+        assert coefficients.dtype == dtype
+        assert model.inverse_transform(coefficients).dtype == dtype
+        assert model.inverse_transform(coefficients.tolist()).dtype == dtype
+
+    @pytest.mark.parametrize("as_list", [True, False])
+    def test_masked_values_are_missing(self, as_list):
+        hidden = np.random.default_rng(0).random(self.TRUTH.data.shape) < 0.1
+        masked = np.ma.masked_array(self.TRUTH.data, hidden)
+        given = list(masked) if as_list else masked
+        with_nan = np.where(hidden, np.nan, self.TRUTH.data)
+        model = rf.RobustPCA().fit(given)
+        same = rf.RobustPCA().fit(with_nan)
+        np.testing.assert_array_equal(model.low_rank_, same.low_rank_)
+        np.testing.assert_array_equal(model.transform(given), same.transform(with_nan))
+
+
+@pytest.mark.parametrize(
+    ("coefficients", "message"),
+    [
+        (np.zeros((2, 9)), r"the coefficients have shape \(2, 9\) .* as \(n, 3\)"),
+        (np.zeros(3), r"the coefficients have shape \(3,\)"),
+        ([[1, 2, 3], [4]], "the coefficients is no array of numbers"),
+        ([["a", "b", "c"]], "the coefficients have shape .* and type <U1"),
+        ([[1, 2, np.nan]], "the coefficients contain NaN or infinity"),
+        # Too large for single precision.
+        (np.full((1, 3), 1e200), "the coefficients are too large"),
+    ],
+)
+def test_what_are_no_coefficients_gets_a_sentence(coefficients, message):
+    data = low_rank_plus_sparse(30, 40, 3, 0.05, 0).data
+    model = rf.RobustPCA().fit(data.astype(np.float32))
+    with pytest.raises(rf.InputError, match=message):
+        model.inverse_transform(coefficients)
+
+
+def test_rows_that_no_float_can_hold_get_a_sentence():
+    with pytest.raises(rf.InputError, match="X"):
+        rf.RobustPCA().fit([[10**400, 1], [1, 2]])

@@ -81,8 +81,10 @@ def test_iterating_gives_every_picture_once(result, plain):
 
 
 def test_a_copy_cannot_be_avoided_nor_an_axis_added(result):
-    with pytest.raises(ValueError, match="always a copy"):
-        np.array(result.aligned, copy=False)
+    if np.lib.NumpyVersion(np.__version__) >= "2.0.0":
+        # Before, this asked for a copy only if there has to be one.
+        with pytest.raises(ValueError, match="always a copy"):
+            np.array(result.aligned, copy=False)
     with pytest.raises(InputError, match=r"numpy\.asarray"):
         result.aligned[None]
     with pytest.raises(IndexError):
@@ -136,5 +138,5 @@ def test_a_damaged_result_is_refused(result, tmp_path):
     result.save(tmp_path / "run")
     facts = (tmp_path / "run" / "result.json").read_text()
     (tmp_path / "run" / "result.json").write_text(facts.replace('"reduction"', '"reductio"'))
-    with pytest.raises(FormatError, match="lacks a part"):
+    with pytest.raises(FormatError, match="its checksum does not match"):
         rf.load(tmp_path / "run")

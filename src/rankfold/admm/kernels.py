@@ -16,8 +16,8 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
+from rankfold.compiled import compiled
 from rankfold.sums import (
     PIECE,
     combine,
@@ -33,7 +33,7 @@ Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def soft_threshold(
     X: Array,
     A: Array,
@@ -59,7 +59,7 @@ def soft_threshold(
     return total
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def multiplier_step(
     V: Array,
     Q: Array,
@@ -92,7 +92,7 @@ def multiplier_step(
         multiplier_row(i, V, Q, A, E, Y, X, P, change, mu, mu_next, beta, merge, turned, norms)
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def merge_clone(X: Array, P: Array, beta: float) -> None:
     """X becomes (X + βΦ)/(1 + β), with the bits that :func:`multiplier_step` would give it."""
     pull = X.dtype.type(beta)
@@ -104,7 +104,7 @@ def merge_clone(X: Array, P: Array, beta: float) -> None:
             x[j] = (x[j] + pull * phi[j]) * share
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def sweep(
     X: Array,
     A: Array,
@@ -136,7 +136,7 @@ def sweep(
     return total
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def threshold_row(
     i: int,
     X: Array,
@@ -199,7 +199,7 @@ def threshold_row(
     return total
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def multiplier_row(
     i: int,
     V: Array,

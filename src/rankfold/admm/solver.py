@@ -19,7 +19,7 @@ from rankfold.admm.proximal import Wanted, form_for
 from rankfold.admm.slabs import Slabs
 from rankfold.errors import InputError, WorkerError, WorkerLost
 from rankfold.scale import Executor, Serial
-from rankfold.status import InnerRecord, Observer, Status
+from rankfold.status import InnerRecord, Observer, Status, asks_to_stop
 
 Floats = npt.NDArray[np.float64]
 
@@ -128,7 +128,7 @@ def _iterate(
         records.append(state.record)
         status = _outcome(state.record, settings)
         # An observer that says stop ends the whole run, also where this loop is at its end.
-        if observe is not None and observe(state.record) and status is not Status.NON_FINITE:
+        if asks_to_stop(observe, state.record) and status is not Status.NON_FINITE:
             status = Status.STOPPED
         if status is not None:
             return state, status, records

@@ -7,11 +7,12 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from rankfold.align.arguments import check_arguments
 from rankfold.align.assemble import assemble
 from rankfold.align.batches import InMemory
 from rankfold.align.checkpoints import Checkpoint
 from rankfold.align.crowd import Gathering, Sampled, sampled
-from rankfold.align.given import Images, Init, Masks, as_frame, opened
+from rankfold.align.given import Images, Init, Masks, opened, without_empty
 from rankfold.align.job import Job
 from rankfold.align.journal import journal_for
 from rankfold.align.methods import Method
@@ -20,7 +21,7 @@ from rankfold.align.request import check_stages, resolve, without_pictures
 from rankfold.align.settings import AlignSettings
 from rankfold.align.stages import run_stages
 from rankfold.align.steps import Gauge
-from rankfold.families import get_family
+from rankfold.io import Source
 from rankfold.manifold import Projector, WholeRows
 from rankfold.result import Alignment
 from rankfold.scale import (
@@ -78,7 +79,8 @@ def align(
     ----------
     images : list of (h, w) or (h, w, c) arrays, one (n, h, w[, c]) array, a Stack, or a path
         Integers are taken as 0 to the largest value of their type; NaN marks a missing pixel. A
-        path is a folder, a video or any other file that ``rankfold.io.open_pictures`` reads.
+        path is a folder, a video or any other file that ``rankfold.io.open_pictures`` reads; frames
+        of a stack or a video that are the same everywhere are then left out, with a warning.
     method : {"meadmm", "rasl", "rpca"} or Method
         What "auto" means below. "rasl" is RASL as published, with the right derivative, step
         control and gauge; "rpca" keeps the transforms of ``init`` and only decomposes.
@@ -194,8 +196,9 @@ def align(
     >>> result.transforms.shape, result.low_rank.shape
     ((8, 3, 3), (8, 45, 42))
     """
-    # Pictures come after what can be checked without them: looking at them may take long.
-    get_family(family)
+    # Pictures come after what can be checked without them: looking at them may take long. Nothing
+    # but the arguments has a name yet.
+    check_arguments(locals())
     without_pictures(
         method,
         projector=projector,
@@ -209,12 +212,14 @@ def align(
     )
     check_executor(executor, memory_limit, scratch)
     given = opened(images)
+    if isinstance(given, Source) and given is not images:
+        given = without_empty(given, masks, init, frame_of, gauge)
     many = sampled(
         given,
         masks,
         sample,
         (settings or AlignSettings()).sample,
-        frame=None if frame is None else as_frame(frame),
+        frame=None if frame is None else Frame.of(frame),
         init=init,
         family=family,
         gauge=gauge,

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rankfold.align.settings import BasisSettings
+from rankfold.stack import power_of_two
 
 Array = npt.NDArray[Any]
 Bools = npt.NDArray[np.bool_]
@@ -17,6 +18,13 @@ Floats = npt.NDArray[np.float64]
 
 # Rows below which the products of all pairs of basis rows are more to read than they save.
 FEW = 4
+
+# Of the largest value: a residual below this is rounding, however clean the fitted rows were.
+ROUNDING = 1e-12
+
+# A scale whose square is still larger than zero, in double and in single precision.
+LEAST_SCALE = 1e-150
+LEAST_SINGLE_SCALE = 1e-18
 
 
 @dataclass(frozen=True)
@@ -143,31 +151,62 @@ def unit_rows(pictures: Array, aligned: Array) -> tuple[Array, Bools]:
         return (np.moveaxis(stack, -1, 1) if stack.ndim == 4 else stack).reshape(n, -1)
 
     seen = rows(aligned)
-    norms = np.sqrt(np.nansum(seen**2, axis=1, keepdims=True))
-    return np.nan_to_num(rows(pictures) / norms), np.isfinite(seen)
+    # A power of two changes no digit, and keeps squares of tiny or huge values in range.
+    unit = power_of_two(seen)
+    norms = np.sqrt(np.nansum((seen / unit) ** 2, axis=1, keepdims=True))
+    # A picture that is zero all over stays so.
+    norms = np.where(norms > 0, norms, 1)
+    return np.nan_to_num(rows(pictures) / unit / norms), np.isfinite(seen)
 
 
-def annealed_fit(rows: Array, basis: Array, valid: Bools, scale: float) -> tuple[Array, Array]:
+def misfit_of(rows: Array, fitted: Array, valid: Bools, scale: float | Floats) -> Floats:
+    """The same mean as :meth:`Basis.misfit` (k,), of rows of any size; rounding is no misfit.
+
+    ``scale`` is one for all rows, or one each (k,).
+    """
+    from rankfold.align.kernels import misfit
+
+    found = []
+    scales = np.broadcast_to(scale, len(rows))
+    for row, fit, seen, one in zip(rows, fitted, valid, scales, strict=True):
+        level = float(np.abs(row).max(initial=0))
+        ordinary = max(float(one), ROUNDING * level)
+        unit = power_of_two(np.array([level, float(np.abs(fit).max(initial=0)), ordinary]))
+        if unit != 1:
+            row = row.astype(np.float64) / unit
+            fit = fit.astype(np.float64) / unit
+        found.append(misfit(row, fit, seen, max(ordinary / unit, LEAST_SCALE) ** 2))
+    return np.array(found)
+
+
+def annealed_fit(
+    rows: Array, basis: Array, valid: Bools, scale: float | Floats
+) -> tuple[Array, Array]:
     """Coefficients (n, r) and fit (n, m) of rows that may be far from the basis.
 
-    Reweighted least squares, from plain down to the ordinary residual ``scale`` by factors of
-    four; one sample at a time, so that the others change nothing.
+    Reweighted least squares, from plain down to the ordinary residual ``scale`` (one for all rows,
+    or one each) by factors of four; one sample at a time, so that the others change nothing.
     """
+    scales = np.broadcast_to(scale, len(rows))
     coefficients = np.zeros((len(rows), len(basis)), dtype=rows.dtype)
     wide = basis.astype(np.float64, copy=False)
     ridge = 1e-12 * np.eye(len(wide))
-    for i, row in enumerate(rows.astype(np.float64, copy=False)):
+    for i, given in enumerate(rows.astype(np.float64, copy=False)):
+        # A power of two changes no digit, and keeps squares of tiny or huge values in range.
+        unit = power_of_two(given)
+        row = given / unit
         level = float(np.abs(row).max())
         if level == 0 or not len(basis):
             continue
+        ordinary = max(float(scales[i]) / unit, ROUNDING * level)
         weight = valid[i].astype(np.float64)
         # The first fit trusts every value; the last one those whose residual is ordinary.
         while True:
             weighted = wide * weight
             fitted = np.linalg.solve(weighted @ wide.T + ridge, weighted @ row)
             weight = trust_in(row - fitted @ wide, valid[i], level)
-            if level <= scale:
+            if level <= ordinary:
                 break
-            level = max(level / 4, scale)
-        coefficients[i] = fitted
+            level = max(level / 4, ordinary)
+        coefficients[i] = unit * fitted
     return coefficients, (coefficients @ wide).astype(rows.dtype, copy=False)

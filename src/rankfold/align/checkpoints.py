@@ -7,6 +7,7 @@ import os
 import re
 import zipfile
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,8 @@ import numpy as np
 
 from rankfold.align.packing import Packed
 from rankfold.errors import FormatError, InputError, WriteError
-from rankfold.storage import DAMAGED, NO_SPACE
+from rankfold.locking import is_lock
+from rankfold.storage import NO_SPACE, regular, write_arrays
 
 FORMAT = "rankfold-checkpoint"
 FORMAT_VERSION = 1
@@ -59,8 +61,39 @@ class Checkpoint:
 
 
 def is_checkpoint(folder: Path) -> bool:
-    """Say whether rankfold made a folder to keep a checkpoint in."""
-    return (folder / LOCK).is_file() or (folder / HEAD).is_file()
+    """Say whether rankfold made a folder to keep a checkpoint in, by what its files hold.
+
+    Other programs keep something under the same names.
+    """
+    return is_lock(folder / LOCK) or has_head(folder)
+
+
+def has_head(folder: Path) -> bool:
+    """Say whether a folder has more of a checkpoint than its lock."""
+    try:
+        head = json.loads(regular(folder / HEAD).read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return False
+    return isinstance(head, dict) and head.get("format") == FORMAT
+
+
+def remove_checkpoint(folder: Path) -> None:
+    """Remove the files of a checkpoint, and its folder if nothing else is in it.
+
+    What cannot be removed stays, and is found as a leftover.
+    """
+    with suppress(OSError):
+        for path in list(folder.iterdir()):
+            if _is_part(path.name.removesuffix(PARTIAL)):
+                path.unlink(missing_ok=True)
+        # Last: it says that what is left by an interrupted removal is a checkpoint.
+        (folder / LOCK).unlink(missing_ok=True)
+        folder.rmdir()
+
+
+def _is_part(name: str) -> bool:
+    """Whether a file of a checkpoint, but for its lock, is called so."""
+    return name in (HEAD, NEWEST) or CALL.fullmatch(name) is not None
 
 
 def iterations_in(folder: Path) -> int:
@@ -93,9 +126,10 @@ def write_head(folder: Path, known: Mapping[str, Any]) -> None:
 def read_head(folder: Path) -> dict[str, Any]:
     """Read what a run is made from; refuse a file that is damaged or of another format."""
     try:
-        head: dict[str, Any] = json.loads((folder / HEAD).read_text(encoding="utf-8"))
+        head: dict[str, Any] = json.loads(regular(folder / HEAD).read_text(encoding="utf-8"))
         good = head["format"] == FORMAT and head["format_version"] == FORMAT_VERSION
-    except DAMAGED as error:
+    except Exception as error:
+        # JSON and what is in it: anything can be wrong with it.
         raise FormatError(
             f"{folder} is a damaged checkpoint ({error}); "
             f"remove it with `rankfold clean {folder}` to begin anew"
@@ -114,16 +148,17 @@ def write_packed(path: Path, packed: Packed, **facts: object) -> None:
     content: dict[str, Any] = {FACTS: np.frombuffer(text.encode("utf-8"), np.uint8)}
     content |= packed.arrays
     # Not compressed: that takes longer than to compute again what is in it.
-    _write(path, lambda file: np.savez(file, **content))
+    _write(path, lambda file: write_arrays(file, content, compressed=False))
 
 
 def read_packed(path: Path) -> Packed | None:
     """Read facts and arrays; None if the file is not there or damaged."""
     try:
-        with np.load(path, allow_pickle=False) as stored:
+        with np.load(regular(path), allow_pickle=False) as stored:
             arrays = {name: stored[name] for name in stored.files}
         facts = json.loads(arrays.pop(FACTS).tobytes())
-    except DAMAGED:
+    except Exception:
+        # Archives raise anything on bad bytes; what they held is computed again.
         return None
     return Packed(facts, arrays)
 
@@ -131,13 +166,13 @@ def read_packed(path: Path) -> Packed | None:
 def read_facts(path: Path) -> dict[str, Any] | None:
     """Read the facts of a file that is whole; None if it is not there or damaged."""
     try:
-        with zipfile.ZipFile(path) as archive:
+        with zipfile.ZipFile(regular(path)) as archive:
             # Compares every array with its checksum, a little at a time.
             if archive.testzip() is not None:
                 return None
-        with np.load(path, allow_pickle=False) as stored:
+        with np.load(regular(path), allow_pickle=False) as stored:
             facts: dict[str, Any] = json.loads(stored[FACTS].tobytes())
-    except DAMAGED:
+    except Exception:
         return None
     return facts
 

@@ -10,13 +10,13 @@ import numpy as np
 import numpy.typing as npt
 
 from rankfold.admm import Problem, Settings, Solution, default_sparsity, solve, weights_of
+from rankfold.align.arguments import check_arguments
 from rankfold.align.batches import FromSource
 from rankfold.align.methods import Method, get_method, refuse_ignored
 from rankfold.align.occluders import Decomposed, take_out
 from rankfold.align.plan import needs_of
 from rankfold.align.reduction import batch_reduction
 from rankfold.align.request import (
-    check_dtype,
     check_neighbours,
     clone_for,
     is_auto,
@@ -109,6 +109,8 @@ def decompose(
     >>> rf.decompose(truth.data).rank
     3
     """
+    # Nothing but the arguments has a name yet.
+    check_arguments(locals())
     chosen = get_method(method)
     refuse_ignored(
         chosen,
@@ -140,7 +142,6 @@ def decompose(
         certified=growth.certified and chosen.solve is solve,
         keeps=False,
     )
-    check_dtype(dtype)
     given = batch_of(X, dtype) if isinstance(X, str | Path | FromSource) else checked(X)
     n, *shape = (len(given.names), *given.shape) if isinstance(given, FromSource) else given.shape
     check_executor(executor, memory_limit, scratch)

@@ -17,13 +17,20 @@ Every file is written under another name first, so that it is whole or not there
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Protocol, TypeVar
 
-from rankfold.align.checkpoints import HEAD, LOCK, Checkpoint, read_head, write_head
+from rankfold.align.checkpoints import (
+    HEAD,
+    LOCK,
+    Checkpoint,
+    read_head,
+    remove_checkpoint,
+    write_head,
+)
 from rankfold.align.fingerprint import difference, fingerprint
 from rankfold.align.loop import OuterResult
 from rankfold.align.packing import Packed
@@ -83,6 +90,9 @@ def journal_for(
         yield Forgetful()
         return
     chosen = checkpoint if isinstance(checkpoint, Checkpoint) else Checkpoint(Path(checkpoint))
+    if not Path(chosen.folder).name:
+        # The folder "." could not be removed at the end under this name.
+        chosen = replace(chosen, folder=Path(chosen.folder).absolute())
     with _opened(chosen, request) as journal:
         going_on = getattr(observe, "going_on", None)
         if journal.done > 0 and going_on is not None:
@@ -91,14 +101,14 @@ def journal_for(
             yield journal
         except (InputError, ConvergenceError):
             # The run ended by itself, and would end so again: there is nothing to go on from.
-            shutil.rmtree(chosen.folder, ignore_errors=True)
+            remove_checkpoint(chosen.folder)
             raise
         except BaseException:
             # What waited for its turn is written now.
             journal.flush()
             raise
         if not chosen.keep:
-            shutil.rmtree(chosen.folder)
+            remove_checkpoint(chosen.folder)
 
 
 @contextmanager

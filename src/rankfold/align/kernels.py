@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
+from rankfold.compiled import compiled
 from rankfold.sums import FREE
 
 Array = npt.NDArray[Any]
@@ -21,7 +21,7 @@ REACH = 6
 LANES = 16
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def reweigh(
     rows: Array, fitted: Array, valid: Bools, square: float, weight: Array, weighted: Array
 ) -> None:
@@ -44,7 +44,7 @@ def reweigh(
             product[j] = w[j] * row[j]
 
 
-@njit(cache=True, nogil=True, fastmath=FREE, forceinline=True)
+@compiled(fastmath=FREE, forceinline=True)
 def misfit(row: Array, fit: Array, seen: Bools, square: float) -> float:
     """Mean of r²/(r² + c²) over the valid pixels."""
     total = 0.0
@@ -57,7 +57,7 @@ def misfit(row: Array, fit: Array, seen: Bools, square: float) -> float:
     return total / max(count, 1)
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def tile_peaks(
     picture: Array,
     seen: Array,
@@ -121,7 +121,7 @@ def tile_peaks(
             energies[i, j] = energy
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def shifted_totals(totals: Floats, place: tuple[int, int, int, int], sums: Array) -> None:
     """Sums over a tile at all shifts, (2 REACH + 1, LANES), from sums above and to the left."""
     top, bottom, left, right = place
@@ -132,7 +132,7 @@ def shifted_totals(totals: Floats, place: tuple[int, int, int, int], sums: Array
             sums[down, k] = below[right + k] - below[left + k] - above[right + k] + above[left + k]
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def shifted_sums(
     picture: Array, other: Array, place: tuple[int, int, int, int], sums: Array
 ) -> None:

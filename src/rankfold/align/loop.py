@@ -14,7 +14,7 @@ from rankfold.align.settings import StepSettings
 from rankfold.align.steps import Gauge, Step, apply_gauge, displacements, guarded_step
 from rankfold.families import Floats
 from rankfold.scale import Executor
-from rankfold.status import InnerRecord, Observer, OuterRecord, Status
+from rankfold.status import InnerRecord, Observer, OuterRecord, Status, asks_to_stop
 from rankfold.warp.linearisation import Linearised, Motion, linearise
 from rankfold.warp.sampling import Sampler
 
@@ -132,7 +132,7 @@ def iterate(
             break
         if keep is not None:
             keep(state)
-        if observe is not None and observe(state.outer[-1]):
+        if asks_to_stop(observe, state.outer[-1]):
             state = replace(state, status=Status.STOPPED, stop_rule="observer")
     return OuterResult.of(state)
 

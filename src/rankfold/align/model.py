@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from rankfold.align.basis import Basis, ordinary_residual
+from rankfold.align.basis import LEAST_SINGLE_SCALE, Basis, ordinary_residual
 from rankfold.align.settings import BasisSettings
 from rankfold.scale import Executor, Serial, shared_out
 
@@ -82,7 +82,8 @@ def fit_model(
         return np.asarray(np.abs(rest)[valid[i]], dtype=np.float64)
 
     pooled = np.concatenate(shared_out(executor, data.shape[1]).run(residual, range(n)))
-    scale = max(ordinary_residual(pooled), float(np.finfo(np.float64).tiny))
+    # Pictures that are alike to the last bit leave nothing.
+    scale = max(ordinary_residual(pooled), LEAST_SINGLE_SCALE)
     return Model(bases, fold, scale, numbers.rounds)
 
 

@@ -9,12 +9,12 @@ import numpy as np
 import numpy.typing as npt
 
 from rankfold.admm import Clone, Schedule, Settings, get_schedule
+from rankfold.align.arguments import check_arguments
 from rankfold.align.features import check_features
 from rankfold.align.given import (
     Images,
     Init,
     Masks,
-    as_frame,
     as_stack,
     default_reduction_of,
     start_transforms,
@@ -119,9 +119,9 @@ def resolve(
     settings: AlignSettings | None,
 ) -> Request:
     """Check the arguments of :func:`rankfold.align` and decide what "auto" means."""
+    # Nothing but the arguments has a name yet.
+    check_arguments(locals())
     kind = get_family(family)
-    joint = uses_all_channels(channels)
-    check_outer(max_outer, outer_tol)
     chosen, route, growth = without_pictures(
         method,
         projector=projector,
@@ -135,9 +135,9 @@ def resolve(
     )
     settings = settings or AlignSettings()
     # Pictures come after what can be checked without them: reading them may take long.
-    given_frame = None if frame is None else as_frame(frame)
+    given_frame = None if frame is None else Frame.of(frame)
     coarser = default_reduction_of(images, given_frame, init, family)
-    stack = as_stack(images, masks, check_dtype(dtype), coarser)
+    stack = as_stack(images, masks, dtype, coarser)
     stack.check_alignable()
     grid = given_frame or stack.default_frame()
     # What is left open is what the method's row says.
@@ -173,7 +173,7 @@ def resolve(
         located=not isinstance(init, str),
         route=route,
         frame_of=index_of(frame_of, stack.names),
-        joint=joint,
+        joint=channels == "joint",
         dtype=dtype,
         settings=settings,
     )
@@ -324,35 +324,4 @@ def shared_for(method: Method, shared: float | None) -> float:
     """The largest share of pictures that an occluder may be on; None leaves it to the method."""
     if shared is None:
         return method.shared
-    if not 0 <= shared <= 0.5:
-        raise InputError(
-            f"shared={shared} must lie between 0 and 0.5: what more than half of the pictures have "
-            "in common is taken for the thing itself"
-        )
     return float(shared)
-
-
-def check_outer(max_outer: int, outer_tol: float) -> None:
-    """Refuse limits of the outer loop that make no sense."""
-    if max_outer < 1:
-        raise InputError(f"max_outer={max_outer} must be at least 1")
-    if not outer_tol >= 0:
-        raise InputError(f"outer_tol={outer_tol} must be zero or a length in pixels")
-
-
-def check_dtype(dtype: npt.DTypeLike) -> npt.DTypeLike:
-    """Refuse a type other than the two."""
-    try:
-        known = np.dtype(dtype) in (np.dtype(np.float64), np.dtype(np.float32))
-    except TypeError:
-        known = False
-    if not known:
-        raise InputError(f"dtype {dtype!r} is not supported; use float64 or float32")
-    return dtype
-
-
-def uses_all_channels(channels: str) -> bool:
-    """Whether transforms come from all channels."""
-    if channels not in ("luminance", "joint"):
-        raise InputError(f"unknown channels={channels!r}; use 'luminance' or 'joint'")
-    return channels == "joint"

@@ -20,7 +20,7 @@ from rankfold.align.packing import pack_matches, unpack_matches
 from rankfold.align.pixels import feature_stage
 from rankfold.align.progress import Progress, advance, lifted
 from rankfold.align.settings import AlignSettings
-from rankfold.errors import InputError
+from rankfold.errors import UnseenError
 from rankfold.families import Floats, map_points
 from rankfold.stack import Bools
 from rankfold.status import RouteRecord, Status
@@ -207,8 +207,9 @@ def try_routes(job: Job) -> list[Attempt]:
     for route in in_order(job):
         try:
             attempt = try_out(job, route)
-        except InputError:
-            # It leads to where the frame sees nothing of a picture.
+        except UnseenError:
+            # It leads to where the frame sees nothing of a picture. Other errors, and those of the
+            # caller's own functions among them, are not for a route to swallow.
             continue
         attempts.append(attempt)
         plainly_good = attempt.confirmed >= job.request.settings.routes.plainly_good

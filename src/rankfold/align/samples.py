@@ -10,11 +10,13 @@ import numpy.typing as npt
 
 from rankfold.align.batches import FromSource
 from rankfold.align.origins import AsTheyLie, row_of
+from rankfold.arguments import array_of, is_real, with_nan
 from rankfold.errors import InputError
 from rankfold.families import Floats
 from rankfold.lazy import OnDisk, absolute
 from rankfold.scale import MEMORY, Store, chunks
 from rankfold.stack import power_of_two
+from rankfold.stack.scaling import check_unit
 
 Array = npt.NDArray[Any]
 Bools = npt.NDArray[np.bool_]
@@ -44,9 +46,11 @@ class Samples:
         for rows in chunks(data):
             # Inside, a row is (channels, height, width), so that a channel is one picture.
             some = data[rows]
-            some[...] = _channels_first(given[rows])
+            with np.errstate(over="ignore"):
+                # What is too large for the precision is told of below.
+                some[...] = _channels_first(given[rows])
             if np.isinf(some).any():
-                raise InputError("the data contain infinity; write NaN where a value is missing")
+                raise _infinite(given[rows], dtype)
             valid[rows] = ~np.isnan(some)
             some[~valid[rows]] = 0
             ends += [some.min(), some.max()]
@@ -55,6 +59,10 @@ class Samples:
             raise InputError("the data are NaN everywhere, so there is nothing to decompose")
         # A power of two changes no digit, and keeps squares of tiny or huge values in range.
         unit = power_of_two(np.array(ends))
+        vanished = not any(ends) and given.dtype.kind == "f"
+        # Where all is zero in this precision, the values may have been too small for it.
+        unit_given = power_of_two(np.asarray(given, np.float64)) if vanished else unit
+        check_unit(unit_given, dtype, "the data")
         if unit != 1:
             for rows in chunks(data):
                 data[rows] /= np.asarray(unit, data.dtype)
@@ -150,18 +158,25 @@ class Samples:
 
 def checked(X: npt.ArrayLike) -> Array:
     """The caller's array; masked values become NaN."""
-    if np.ma.isMaskedArray(X):
-        given = np.ma.filled(np.ma.asarray(X).astype(float), np.nan)
-    else:
-        given = np.asarray(X)
+    given = with_nan(array_of(X, "the data"))
     if not 2 <= given.ndim <= 4 or 0 in given.shape:
         raise InputError(
             f"the data have shape {given.shape}; give (n, m) or (n, height, width[, channels])"
         )
-    numeric = np.issubdtype(given.dtype, np.number) or given.dtype == bool
-    if np.iscomplexobj(given) or not numeric:
+    if not is_real(given.dtype):
         raise InputError(f"the data have type {given.dtype}; pass integers or floats")
     return given
+
+
+def _infinite(some: Array, dtype: npt.DTypeLike) -> InputError:
+    """What to say of values that are infinite in a type."""
+    if np.isinf(some).any():
+        return InputError("the data contain infinity; write NaN where a value is missing")
+    name = np.dtype(dtype).name
+    return InputError(
+        f"the data have values that {name} cannot hold; divide them by a power of ten"
+        + (", or use dtype='float64'" if name != "float64" else "")
+    )
 
 
 def _channels_first(samples: Array) -> Array:

@@ -127,8 +127,10 @@ def limited(
 
 def displacements(old: Floats, new: Floats, corners: Floats) -> Floats:
     """How far (n,) the corner that moved most has moved, in px of the frame."""
-    landed = map_points(inverse(old) @ new, corners)
-    return np.asarray(np.linalg.norm(landed - corners, axis=2).max(axis=1))
+    # A corner may land at infinity, and is then nowhere near.
+    with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
+        landed = map_points(inverse(old) @ new, corners)
+        return np.asarray(np.linalg.norm(landed - corners, axis=2).max(axis=1))
 
 
 def apply_gauge(motion: Motion, start: Floats, gauge: Gauge) -> Motion:

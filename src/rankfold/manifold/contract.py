@@ -20,12 +20,16 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from rankfold.arguments import array_of, is_real
 from rankfold.errors import InputError
 from rankfold.scale import Executor
 
 Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
+
+# Of the largest value of the data. Far above it the parts would add up to rounding errors.
+LARGEST_ANSWER = 1e6
 
 
 @dataclass(frozen=True)
@@ -125,18 +129,32 @@ class Function:
     function: WholeRows
 
     def __call__(self, context: Context) -> Array:
-        """Φ (n, m), refused where it is not like A or not finite."""
-        phi = np.asarray(self.function(context))
+        """Φ (n, m), refused where it is not like A, not finite or far too large."""
+        phi = array_of(self.function(context), f"the answer of the projector {self.name}")
         if phi.shape != context.low_rank.shape:
             raise InputError(
                 f"the projector {self.name} returned shape {phi.shape}; it must return an array "
                 f"like the low-rank rows, {context.low_rank.shape}"
             )
-        if not np.isfinite(phi).all():
+        if not is_real(phi.dtype):
             raise InputError(
-                f"the projector {self.name} returned NaN or infinity; every value must be finite"
+                f"the projector {self.name} returned type {phi.dtype}; it must return real numbers"
             )
-        return phi.astype(context.low_rank.dtype, copy=False)
+        with np.errstate(over="ignore"):
+            # A type that is wider than the precision may hold more than that does.
+            rows = np.ma.filled(phi.astype(context.low_rank.dtype, copy=False), np.nan)
+        if not np.isfinite(rows).all():
+            raise InputError(
+                f"the projector {self.name} returned NaN or infinity, or masked values; every one "
+                "must be finite"
+            )
+        largest = float(np.abs(context.target).max(initial=0))
+        if np.abs(rows).max(initial=0) > LARGEST_ANSWER * largest:
+            raise InputError(
+                f"the projector {self.name} returned values of more than {LARGEST_ANSWER:g} times "
+                "the largest of the data; it must return the low-rank rows, moved to the manifold"
+            )
+        return rows
 
     @property
     def name(self) -> str:

@@ -13,10 +13,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from rankfold.arguments import at_least_zero, whole
 from rankfold.errors import InputError
 from rankfold.manifold.combination import BLOCK, Combination
 from rankfold.manifold.contract import Block, Floats, Overview, Projection, Projector
-from rankfold.manifold.neighbours import geodesic_neighbours
+from rankfold.manifold.neighbours import check_has_neighbours, geodesic_neighbours
 from rankfold.manifold.vote import halo_for, segments, window_for
 
 # Images that one call of a kernel does.
@@ -39,15 +40,17 @@ class Embedding(Projector):
 
     def __post_init__(self) -> None:
         """Refuse values that make no sense."""
-        if self.n_neighbors < 1:
-            raise InputError(f"n_neighbors={self.n_neighbors} must be at least 1")
-        if self.links is not None and self.links < 1:
+        whole("n_neighbors", self.n_neighbors, 1)
+        if self.links is not None and whole("links", self.links) < 1:
             raise InputError(
                 f"links={self.links} must be at least 1; None joins the n_neighbors nearest"
             )
+        for name in ("alpha", "keep"):
+            at_least_zero(name, getattr(self, name))
 
     def neighbours(self, overview: Overview) -> tuple[npt.NDArray[np.intp], Floats]:
         """At most K of the other images (n, k), and how far they are."""
+        check_has_neighbours(len(overview.gram))
         k = min(self.n_neighbors, len(overview.gram) - 1)
         return geodesic_neighbours(overview.gram, k, self.links)
 
@@ -66,6 +69,12 @@ class Regression(Embedding):
     # A large error in a window of which errors fill less than this is a grain, and counts as an
     # error although its window is mostly right.
     grains: float = 0.4
+
+    def __post_init__(self) -> None:
+        """Refuse values that make no sense."""
+        super().__post_init__()
+        for name in ("ridge", "window", "grains"):
+            at_least_zero(name, getattr(self, name))
 
     def at(self, overview: Overview) -> Projection:
         """Find the neighbours."""

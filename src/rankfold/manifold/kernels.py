@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
+from rankfold.compiled import compiled
 from rankfold.sums import PIECE, combine, dots
 
 Array = npt.NDArray[Any]
@@ -24,7 +24,7 @@ Ints = npt.NDArray[np.integer[Any]]
 LARGE = 4.0
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def inverse_norms(gram: Floats) -> Floats:
     """1/‖A_i‖ (n,) from A A', zero for a zero row."""
     norms = np.empty(len(gram))
@@ -37,7 +37,7 @@ def inverse_norms(gram: Floats) -> Floats:
     return norms
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def chords(gram: Floats) -> Floats:
     """Euclidean distances (n, n) between the rows of A over their norms, from A A'.
 
@@ -54,7 +54,7 @@ def chords(gram: Floats) -> Floats:
     return out
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def smallest(distances: Floats, k: int) -> Any:
     """Where the k smallest values of every row are (n, k), in order, and what they are.
 
@@ -81,7 +81,7 @@ def smallest(distances: Floats, k: int) -> Any:
     return out, lengths
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def inliers(
     sparse: Array,
     valid: Bools,
@@ -115,7 +115,7 @@ def inliers(
             out[k] &= valid[k]
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def vote(picture: Array, alpha: float, window: int, height: int, width: int, room: Array) -> Array:
     """How many pixels (h w,) of the window around every pixel are in error; edges are replicated.
 
@@ -143,7 +143,7 @@ def vote(picture: Array, alpha: float, window: int, height: int, width: int, roo
     return votes
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def room_for(window: int, pieces: Ints) -> Array:
     """Two pictures as long rows, with room for half a window before and after."""
     largest = 0
@@ -154,7 +154,7 @@ def room_for(window: int, pieces: Ints) -> Array:
     return np.zeros((2, largest), np.uint16)
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def add_windows(values: Array, window: int, step: int, out: Array) -> None:
     """Sums of ``window`` values that lie ``step`` apart."""
     size = len(out)
@@ -166,7 +166,7 @@ def add_windows(values: Array, window: int, step: int, out: Array) -> None:
             out[k] += shifted[k]
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def mend_ends(row: Array, reach: int, out: Array) -> None:
     """Sums over 2 reach + 1 values at both ends of a row, whose first and last are repeated."""
     last = len(row) - 1
@@ -184,7 +184,7 @@ def mend_ends(row: Array, reach: int, out: Array) -> None:
         right -= row[last]
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def find_zeros(flags: Array, out: Array) -> int:
     """Write where flags (bytes, 0 or 1) are zero to ``out``, return how many; eight at a time."""
     ones = np.uint64(0x0101010101010101)
@@ -203,7 +203,7 @@ def find_zeros(flags: Array, out: Array) -> int:
     return count
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def right_sides(A: Array, V: Array, nearest: Array, first: int, last: int) -> Floats:
     """Σ_p A_j V_i (n, k) over some pixels, j the neighbours of i.
 
@@ -217,7 +217,7 @@ def right_sides(A: Array, V: Array, nearest: Array, first: int, last: int) -> Fl
     return out
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def outlier_sums(
     A: Array,
     E: Array,
@@ -259,7 +259,7 @@ def outlier_sums(
                 dots(values, every[j:], start, values[j, start:end], out[i, j, j:])
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def normal_equations(
     gram: Floats,
     over: Floats,
@@ -292,7 +292,7 @@ def normal_equations(
             matrices[i, j, j] += ridge * trace / k + 1e-300
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def embed(
     A: Array,
     nearest: Array,

@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from rankfold.errors import InputError
+
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.intp]
 
@@ -58,6 +60,15 @@ def geodesic_neighbours(gram: Floats, k: int, links: int | None = None) -> tuple
     distances = unit_distances(gram)
     paths = distances if links is None or links >= k else geodesics(distances, links)
     return _nearest(paths, k)
+
+
+def check_has_neighbours(count: int) -> None:
+    """Refuse a single image, of which nothing can be rebuilt from others."""
+    if count < 2:
+        raise InputError(
+            "one picture has no neighbours that it could be rebuilt from; give at least two, or "
+            "leave the projector out"
+        )
 
 
 def _nearest(distances: Floats, k: int) -> tuple[Ints, Floats]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
+from rankfold.arguments import shown
 from rankfold.errors import InputError
 from rankfold.manifold.contract import (
     AnyProjector,
@@ -46,10 +47,10 @@ def get_projector(
         raise InputError(f"{projector.__name__} is a class; pass one of it, {projector.__name__}()")
     if callable(projector):
         return Function(projector)
-    if projector not in PROJECTORS:
+    if not isinstance(projector, str) or projector not in PROJECTORS:
         names = ", ".join(PROJECTORS)
         raise InputError(
-            f"unknown projector {projector!r}; choose one of {names}, or pass a callable"
+            f"unknown projector {shown(projector)}; choose one of {names}, or pass a callable"
         )
     instance = PROJECTORS[projector]()
     wanted = {"n_neighbors": n_neighbors, **parameters}

@@ -7,10 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from rankfold.arguments import number, numbers, whole
 from rankfold.errors import InputError
 from rankfold.manifold.combination import Combination
 from rankfold.manifold.contract import Floats, Overview, Projection, Projector
-from rankfold.manifold.neighbours import geodesic_neighbours
+from rankfold.manifold.neighbours import check_has_neighbours, geodesic_neighbours
+from rankfold.stack import power_of_two
 
 # Variance, as a share of the largest, below which a direction is rounding.
 NO_VARIANCE = 1e-10
@@ -28,13 +30,15 @@ def estimate_dimension(X: npt.ArrayLike, share: float = 0.95) -> int:
     share : float
         Between 0 and 1.
     """
-    rows = np.asarray(X, dtype=np.float64)
-    if rows.ndim != 2 or len(rows) < 2:
+    rows = numbers("the data", X, "n m")
+    if len(rows) < 2:
         raise InputError(
             f"the data have shape {rows.shape}; a dimension needs at least two rows (n, m)"
         )
-    if not 0 < share <= 1:
+    if not 0 < number("share", share, "give one between 0 and 1") <= 1:
         raise InputError(f"share={share} must lie between 0 and 1")
+    # Shares of the variance do not depend on the unit, whose square must be in range.
+    rows = rows / power_of_two(rows)
     centred = rows - rows.mean(axis=0)
     return dimension_of_gram(centred @ centred.T, share)
 
@@ -62,10 +66,19 @@ class Tangent(Projector):
     # Of the variance, for the estimate.
     share: float = 0.95
 
+    def __post_init__(self) -> None:
+        """Refuse values that make no sense."""
+        whole("n_neighbors", self.n_neighbors, 1)
+        if self.dimension is not None:
+            whole("dimension", self.dimension, 1)
+        if not 0 < number("share", self.share, "give one between 0 and 1") <= 1:
+            raise InputError(f"share={self.share} must lie between 0 and 1")
+
     def at(self, overview: Overview) -> Projection:
         """Local PCA. All products of images are in the Gram matrix, so no pixel is looked at."""
         gram = overview.gram
         n = len(gram)
+        check_has_neighbours(n)
         nearest, _ = geodesic_neighbours(gram, min(self.n_neighbors, n - 1))
         centring = np.eye(n) - 1 / n
         wanted = self.dimension or dimension_of_gram(centring @ gram @ centring, self.share)

@@ -6,7 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from rankfold.align import AlignSettings
-from rankfold.moving.placing import placed
+from rankfold.arguments import instance, word
+from rankfold.moving.placing import CAMERAS, placed
 from rankfold.outputs import Asked, Foreground, OutputSettings, foreground_of
 from rankfold.outputs.means import Means, Progress
 from rankfold.outputs.originals import Images, source_of, unit_for
@@ -76,6 +77,10 @@ def foreground(
     (12, 120, 160)
     """
     asked = Asked(sensitivity, min_area, shadows)
+    means = Means(settings or OutputSettings(), n_jobs, memory_limit, scratch, progress)
+    word("camera", camera, CAMERAS)
+    if align_settings is not None:
+        instance("align_settings", align_settings, AlignSettings, "pass AlignSettings()")
     source = source_of(frames)
     source.check_one_kind()
     placing = placed(source, camera, align_settings or AlignSettings(), matching)
@@ -85,6 +90,6 @@ def foreground(
         placing.canvas,
         unit_for(source),
         asked,
-        Means(settings or OutputSettings(), n_jobs, memory_limit, scratch, progress),
+        means,
         placing.remarks,
     )

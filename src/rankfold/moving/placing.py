@@ -101,8 +101,6 @@ def placed(
     watch : function (text, int, int), optional
         Is told what is done, how many of it are done, and of how many.
     """
-    if camera not in CAMERAS:
-        raise InputError(f"unknown camera {camera!r}; choose one of {', '.join(CAMERAS)}")
     _check_one_size(source)
     n = len(source)
     frame = Frame(*source.shapes[0][:2])

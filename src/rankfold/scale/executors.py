@@ -9,12 +9,13 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor, wait
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from functools import cache
 from itertools import count
 from typing import Any, Protocol, TypeVar
 
+from rankfold.arguments import shown, whole
 from rankfold.errors import InputError
 from rankfold.scale.stores import MEMORY, Store
 
@@ -67,24 +68,35 @@ class Threads:
     """
 
     def __init__(self, n_jobs: int, store: Store = MEMORY) -> None:
-        self.n_jobs = n_jobs
+        self.n_jobs = whole("n_jobs", n_jobs, 1)
         self.store = store
-        self._pool = ThreadPoolExecutor(max(n_jobs - 1, 1), thread_name_prefix="rankfold")
+        self._pool = ThreadPoolExecutor(max(self.n_jobs - 1, 1), thread_name_prefix="rankfold")
 
     def run(self, function: Callable[..., R], slabs: Sequence[S], *shared: object) -> list[R]:
         """Return ``[function(slab, *shared) for slab in slabs]``, computed concurrently."""
         results: dict[int, R] = {}
         # Every thread takes the next number until there is none; ``next`` on a count is atomic.
         turn = count()
+        given_up = threading.Event()
 
         def work() -> None:
-            while (k := next(turn)) < len(slabs):
-                results[k] = function(slabs[k], *shared)
+            try:
+                while not given_up.is_set() and (k := next(turn)) < len(slabs):
+                    results[k] = function(slabs[k], *shared)
+            except BaseException:
+                # An interruption by the user among them: nobody begins another slab.
+                given_up.set()
+                raise
 
-        helpers = [self._pool.submit(work) for _ in range(min(self.n_jobs, len(slabs)) - 1)]
+        helpers: list[Future[None]] = []
         # The calling thread works too. If its slab fails, the helpers end before the error leaves.
         try:
+            for _ in range(min(self.n_jobs, len(slabs)) - 1):
+                helpers.append(self._pool.submit(work))
             work()
+        except BaseException:
+            given_up.set()
+            raise
         finally:
             wait(helpers)
         # An error of a helper is raised here.
@@ -129,7 +141,7 @@ def executor_for(
     store : Store
         Where a new executor keeps large arrays.
     """
-    threads = _number_of_threads(n_jobs)
+    threads = number_of_threads(n_jobs)
     with _SINGLE_BLAS:
         if executor is not None:
             yield executor
@@ -140,17 +152,16 @@ def executor_for(
                 yield pool
 
 
-def _number_of_threads(n_jobs: int | None) -> int:
+def number_of_threads(n_jobs: int | None) -> int:
     """How many threads ``n_jobs`` asks for; raises an InputError on zero and below -1."""
     if n_jobs is None:
         return 1
-    if n_jobs < -1 or n_jobs == 0:
+    threads = whole("n_jobs", n_jobs)
+    if threads < -1 or threads == 0:
         raise InputError(
-            f"n_jobs={n_jobs} is not a number of threads; use 1, 2, ... or -1 for all cores"
+            f"n_jobs={shown(n_jobs)} is not a number of threads; use 1, 2, ... or -1 for all cores"
         )
-    if n_jobs == -1:
-        return os.cpu_count() or 1
-    return n_jobs
+    return (os.cpu_count() or 1) if threads == -1 else threads
 
 
 class _SingleBlas:

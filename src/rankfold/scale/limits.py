@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
 import shutil
@@ -9,6 +10,7 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
+from rankfold.arguments import number, shown
 from rankfold.errors import InputError
 from rankfold.scale.stores import MEMORY, Disk, Store
 
@@ -92,6 +94,12 @@ def limit_of(memory_limit: int | str | None) -> float | None:
 
 def bytes_of(size: int | str) -> float:
     """Read a size: a number of bytes, or a text as "500M" or "2G"."""
+    if not isinstance(size, str):
+        bytes_said = number("memory_limit", size, "write bytes, or 500M or 2G")
+        if not 0 < bytes_said < math.inf:
+            raise InputError(
+                f"memory_limit={shown(size)} is not a size; write bytes, or 500M or 2G"
+            )
     found = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)\s*([KMGT]?)(?:i?B)?", str(size).strip(), re.I)
     value = 0.0 if found is None else float(found[1]) * UNITS[found[2].upper()]
     if value <= 0:

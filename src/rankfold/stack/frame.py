@@ -6,11 +6,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from rankfold.arguments import shown, whole
 from rankfold.errors import InputError
 from rankfold.families import Floats, shift
 
 # A derivative by differences, and the spline behind the sampling, need this many pixels a side.
 SMALLEST_SIDE = 4
+
+# A frame of more pixels fits into no memory, whatever is done to it.
+MOST_PIXELS = 2**40
 
 
 @dataclass(frozen=True)
@@ -27,11 +31,36 @@ class Frame:
     width: int
 
     def __post_init__(self) -> None:
-        """Refuse a grid without room for a derivative."""
+        """Refuse a grid without room for a derivative, and keep both sides as plain numbers."""
+        # A frozen dataclass lets its own fields be set in this way only.
+        for side in ("height", "width"):
+            object.__setattr__(self, side, whole(f"the {side} of a frame", getattr(self, side)))
         if min(self.height, self.width) < SMALLEST_SIDE:
             raise InputError(
                 f"frame {self.height}x{self.width} is too small; use at least 4x4 pixels"
             )
+        if self.height * self.width > MOST_PIXELS:
+            raise InputError(
+                f"frame {self.height}x{self.width} has more pixels than any memory holds; use "
+                "about the size of the pictures"
+            )
+
+    @classmethod
+    def of(cls, size: tuple[int, int] | Frame, name: str = "frame") -> Frame:
+        """Return a frame of a size (height, width); a Frame stays as it is.
+
+        ``name`` is what the size is called in messages.
+        """
+        if isinstance(size, Frame):
+            return size
+        try:
+            height, width = (whole(name, side) for side in size)
+        except (TypeError, ValueError) as error:
+            # The error of ``whole`` is a ValueError too, and speaks of one side alone.
+            raise InputError(
+                f"{name}={shown(size)} is not a size; give (height, width) in whole pixels"
+            ) from error
+        return cls(height, width)
 
     @property
     def shape(self) -> tuple[int, int]:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
+from rankfold.arguments import array_of, is_real
 from rankfold.errors import InputError
 from rankfold.families import FAMILIES, Family, Floats
 
@@ -30,8 +32,8 @@ class Points:
 
     def __post_init__(self) -> None:
         """Check shapes and values, and keep both as float64."""
-        canonical = np.asarray(self.canonical, dtype=np.float64)
-        sources = np.asarray(self.sources, dtype=np.float64)
+        canonical = _as_numbers(self.canonical, "the points of the frame")
+        sources = _as_numbers(self.sources, "the points of the pictures")
         _check_shapes(canonical, sources)
         _check_values(canonical, sources)
         # A frozen dataclass lets its own fields be set in this way only.
@@ -60,13 +62,33 @@ class Points:
         # Of the allowed families, those that this many points determine.
         fixed = [f for f in ladder[: richest + 1] if f.min_points <= len(self.canonical)]
         chosen = fixed[-1]
-        return np.stack([chosen.fit(self.canonical, source) for source in self.sources])
+        try:
+            with np.errstate(all="ignore"):
+                found = np.stack([chosen.fit(self.canonical, source) for source in self.sources])
+        except np.linalg.LinAlgError:
+            found = np.full((1, 3, 3), np.nan)
+        if not np.isfinite(found).all():
+            raise InputError(
+                f"the points fix no {chosen.name}: too many lie on one line, or too far away; "
+                "correct them, or mark others"
+            )
+        return found
+
+
+def _as_numbers(points: npt.ArrayLike, name: str) -> Floats:
+    """Points as float64, of whatever shape; refuse what holds no numbers."""
+    given = array_of(points, name)
+    if not is_real(given.dtype):
+        raise InputError(f"{name} have type {given.dtype}; give numbers")
+    with np.errstate(over="ignore"):
+        return np.ma.filled(given.astype(np.float64), np.nan)
 
 
 def _check_shapes(canonical: Floats, sources: Floats) -> None:
     """Refuse arrays that are not (k, 2) and (n, k, 2)."""
     is_list_of_points = canonical.ndim == 2 and canonical.shape[1] == 2
-    if not is_list_of_points or sources.ndim != 3 or sources.shape[1:] != canonical.shape:
+    fits = sources.ndim == 3 and sources.shape[1:] == canonical.shape and len(sources) > 0
+    if not is_list_of_points or not fits:
         raise InputError(
             f"points have shapes {canonical.shape} in the frame and {sources.shape} in the "
             "pictures; give (k, 2) and (n, k, 2), each point as (x, y)"
@@ -82,7 +104,8 @@ def _check_values(canonical: Floats, sources: Floats) -> None:
             "one point does not fix a rotation and a scale; give at least two a picture"
         )
     # The larger side of the box around each set of points.
-    extents = [np.ptp(points, axis=0).max() for points in (canonical, *sources)]
+    with np.errstate(over="ignore"):
+        extents = [np.ptp(points, axis=0).max() for points in (canonical, *sources)]
     if min(extents) == 0:
         raise InputError(
             "all points of a set are the same point; they fix neither a rotation nor a scale"

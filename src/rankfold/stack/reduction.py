@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from rankfold.errors import InputError
+from rankfold.errors import UnseenError
 from rankfold.stack.checks import Bools
 from rankfold.stack.frame import SMALLEST_SIDE
 
@@ -25,11 +25,11 @@ def all_coarser(
         height, width = source.shape[:2]
         # What is left must still be a picture.
         if min(height, width) < SMALLEST_SIDE * factor:
-            raise InputError(f"{name} is {height}x{width}, too small to be reduced by {factor}")
+            raise UnseenError(f"{name} is {height}x{width}, too small to be reduced by {factor}")
     for source, mask, name in zip(sources, masks, names, strict=True):
         values, valid = coarser(source, mask, factor)
         if not valid.any():
-            raise InputError(
+            raise UnseenError(
                 f"nothing is left of {name} when it is reduced by {factor}: "
                 "too much of it is masked"
             )

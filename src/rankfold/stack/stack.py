@@ -9,12 +9,20 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from rankfold.arguments import precision
 from rankfold.errors import InputError
 from rankfold.families import Floats, shift
-from rankfold.stack.checks import Bools, arrays_of, check_batch, check_varies, labels_of
+from rankfold.stack.checks import Bools, check_varies, given_pictures
 from rankfold.stack.frame import Frame, rescaling
 from rankfold.stack.reduction import all_coarser
-from rankfold.stack.scaling import are_integers, in_one_unit, scaled, units_of, valid_pixels
+from rankfold.stack.scaling import (
+    are_integers,
+    check_unit,
+    in_one_unit,
+    scaled,
+    units_of,
+    valid_pixels,
+)
 from rankfold.stack.views import VIEW_SIDE, View, view_of
 
 # Weights of red, green and blue in Rec. 601, as in most conversions from RGB to grey.
@@ -93,7 +101,8 @@ class Stack:
         Parameters
         ----------
         images : sequence of (h, w) or (h, w, c) arrays, one (n, h, w[, c]) array, or a Stack
-            NaN marks a missing pixel. Integers are scaled by the largest value of their type.
+            NaN marks a missing pixel, as does a masked value of a NumPy masked array. Integers of
+            8 and 16 bits are scaled by the largest value of their type.
         masks : sequence of (h, w) arrays, optional
             True (or non-zero) where a pixel may be used.
         names : sequence of str, optional
@@ -110,14 +119,16 @@ class Stack:
         InputError
             Something is no picture, or masks and names do not fit the pictures.
         """
+        precision("dtype", dtype)
         if isinstance(images, Stack):
             return images._checked_again(masks, names, dtype)
-        arrays = arrays_of(images)
-        labels = labels_of(names, len(arrays))
-        check_batch(arrays, labels, masks)
+        arrays, masks, labels = given_pictures(images, masks, names)
         # From here on every picture has an entry, None where it has no mask.
         given_masks = [None] * len(arrays) if masks is None else list(masks)
         units = units_of(arrays)
+        # Integers lie in the middle of the range.
+        check_unit(float(units.max()), dtype, "the pictures")
+        check_unit(float(units.min()), dtype, "the pictures")
         pairs = [
             scaled(*picture, dtype)
             for picture in zip(arrays, units, given_masks, labels, strict=True)

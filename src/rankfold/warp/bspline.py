@@ -17,12 +17,13 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
+
+from rankfold.compiled import compiled
 
 Floats = npt.NDArray[np.float64]
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def weights(ts: Floats, out: Floats) -> None:
     """Write to ``out`` (4, m) the weights of the four B-splines at places ``ts`` (m,) of a cell.
 
@@ -51,7 +52,7 @@ def weights(ts: Floats, out: Floats) -> None:
         fourth[k] = t * t * t * (1 / 6)
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def slopes(ts: Floats, out: Floats) -> None:
     """Write to ``out`` (4, m) the derivatives of the four weights at the places ``ts`` (m,)."""
     first = out[0]
@@ -72,7 +73,7 @@ def slopes(ts: Floats, out: Floats) -> None:
         fourth[k] = t * t / 2
 
 
-@njit(cache=True, nogil=True, inline="always")
+@compiled(inline="always")
 def down(plane: Floats, corner: Any, stride: Any, weight: Floats, k: int) -> Any:
     """Return the four columns of a cell, each added up along y with the weights of point ``k``.
 
@@ -110,7 +111,7 @@ def down(plane: Floats, corner: Any, stride: Any, weight: Floats, k: int) -> Any
     )
 
 
-@njit(cache=True, nogil=True, inline="always")
+@compiled(inline="always")
 def across(columns: Any, weight: Floats, k: int) -> Any:
     """Return the sum of four ``columns``, with the weights (4, m) in x of point ``k``."""
     return (

@@ -16,8 +16,8 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
+from rankfold.compiled import compiled
 from rankfold.sums import dot
 from rankfold.warp.kernels import sample
 from rankfold.warp.orthonormal import orthonormalise
@@ -28,7 +28,7 @@ Bools = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float64]
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def differentiate(
     planes: Floats,
     cells: Bools,
@@ -63,7 +63,7 @@ def differentiate(
     chain(gradient, matrix, derivative, height, width, jacobian.reshape(len(jacobian), channels, m))
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def chain(
     gradient: Array, matrix: Floats, derivative: Floats, height: int, width: int, out: Array
 ) -> None:
@@ -86,7 +86,7 @@ def chain(
         chain_affine(gradient, matrix, derivative, us, vs, out)
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def has_perspective(matrix: Floats, derivative: Floats) -> Any:
     """Whether the divisor of a point depends on the point or on a parameter."""
     tilts = matrix[2, 0] != 0 or matrix[2, 1] != 0
@@ -95,7 +95,7 @@ def has_perspective(matrix: Floats, derivative: Floats) -> Any:
     return tilts
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def chain_affine(
     gradient: Array, matrix: Floats, derivative: Floats, us: Array, vs: Array, out: Array
 ) -> None:
@@ -122,7 +122,7 @@ def chain_affine(
                 to[j] = gx[j] * (dx * over) + gy[j] * (dy * over)
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def chain_projective(
     gradient: Array,
     matrix: Floats,
@@ -162,7 +162,7 @@ def chain_projective(
                 to[j] = gx[j] * dx[j] + gy[j] * dy[j]
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def normalise_and_orthonormalise(
     row: Array, jacobian: Array, reach: Floats, noise: float, to_parameters: Floats
 ) -> Any:
@@ -178,7 +178,7 @@ def normalise_and_orthonormalise(
     return norm
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def normalise(row: Array, jacobian: Array, norm: float) -> None:
     """Divide a row y (m,) by its norm n, and turn its derivative (p, m) into that of y/n.
 

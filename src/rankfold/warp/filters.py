@@ -16,7 +16,8 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
+
+from rankfold.compiled import compiled
 
 Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
@@ -37,7 +38,7 @@ COLUMNS_TOGETHER = 64
 ROWS_TOGETHER = 8
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def spline_coefficients(plane: Floats, out: Floats) -> None:
     """Write the coefficients (h + 2, w + 2) of the cubic B-spline through a picture (h, w).
 
@@ -60,7 +61,7 @@ def spline_coefficients(plane: Floats, out: Floats) -> None:
         out[y, width + 1] = out[y, width - 1]
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def filter_columns(plane: Floats, out: Floats) -> None:
     """Filter a few columns (h, k) of ``plane`` into ``out``, which may be the same array.
 
@@ -88,7 +89,7 @@ def filter_columns(plane: Floats, out: Floats) -> None:
             here[x] = POLE * (after[x] - here[x])
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def start_down(out: Floats) -> None:
     """Write to the first row of ``out`` (h, k) where the recursion down begins.
 
@@ -114,7 +115,7 @@ def start_down(out: Floats) -> None:
         first[x] /= 1 - end * end
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def convolve(picture: Array, weights: Array, heights: Array, widths: Array, out: Array) -> None:
     """Convolve a picture (h, w) with a symmetric kernel along y and x, with zeros outside it.
 
@@ -141,7 +142,7 @@ def convolve(picture: Array, weights: Array, heights: Array, widths: Array, out:
             to[x] /= heights[y] * widths[x]
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def convolve_down(picture: Array, y: int, weights: Array, row: Array) -> None:
     """Write row ``y`` (w,) of the picture (h, w), convolved along y."""
     height, width = picture.shape
@@ -170,7 +171,7 @@ def convolve_down(picture: Array, y: int, weights: Array, row: Array) -> None:
             row[x] += weights[d] * other[x]
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def convolve_across(padded: Array, weights: Array, to: Array) -> None:
     """Write to ``to`` (w,) a row (w + 2 reach,) with zeros at its ends, convolved along x."""
     width = len(to)
@@ -195,7 +196,7 @@ def convolve_across(padded: Array, weights: Array, to: Array) -> None:
             to[x] += weights[d] * (left[x] + right[x])
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def add_four(weights: Array, before: Any, after: Any, out: Array) -> None:
     """Add four steps of a symmetric convolution to ``out`` (w,), which is loaded only once.
 

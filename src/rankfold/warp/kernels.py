@@ -22,8 +22,8 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
+from rankfold.compiled import compiled
 from rankfold.sums import FREE, PIECE
 from rankfold.warp.bspline import across, down, slopes, weights
 from rankfold.warp.places import drop_unknown, find_cells, map_row
@@ -33,7 +33,7 @@ Bools = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float64]
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def sample(
     planes: Floats,
     cells: Bools,
@@ -118,7 +118,7 @@ def sample(
                 add_values(plane, corners, stride, wx, wy, seen, to)
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def add_values(
     plane: Floats, corners: Array, stride: Any, wx: Floats, wy: Floats, seen: Bools, to: Array
 ) -> None:
@@ -128,7 +128,7 @@ def add_values(
         to[k] = across(down(plane, corners[k], stride, wy, k), wx, k) * share
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def add_values_and_gradient(
     plane: Floats,
     corners: Array,
@@ -153,7 +153,7 @@ def add_values_and_gradient(
         by_y[k] = across(derived, wx, k) * share
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def sample_many(
     planes: Floats,
     cells: Bools,
@@ -170,7 +170,7 @@ def sample_many(
         sample(planes, cells, window, matrices[k], height, width, values[k], nothing, valid[k])
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def try_out(
     planes: Floats,
     cells: Bools,
@@ -200,7 +200,7 @@ def try_out(
     return before, after
 
 
-@njit(cache=True, nogil=True, fastmath=FREE, forceinline=True)
+@compiled(fastmath=FREE, forceinline=True)
 def compare(trial: Array, seen: Bools, row: Array, valid: Bools, target: Array) -> Any:
     """Return the L1 distances of a row and of a trial from a target, and the pixels compared.
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from rankfold.errors import InputError
+from rankfold.errors import UnseenError
 from rankfold.families import Family, Floats, coordinate_jacobian, shift
 from rankfold.scale import Executor, shared_out, store_of
 from rankfold.stack import Bools
@@ -196,7 +196,7 @@ def _refuse_unseen(norms: Floats, sampler: Sampler) -> None:
     if unseen.size == 0:
         return
     height, width = sampler.frame.shape
-    raise InputError(
+    raise UnseenError(
         f"the {height}x{width} frame sees nothing of {sampler.names[unseen[0]]} "
         "(outside it, masked, or all zero there); "
         "use a smaller frame, another start, or leave the picture out"

@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
+from rankfold.compiled import compiled
 from rankfold.sums import PIECE, combine, dots
 
 Array = npt.NDArray[Any]
@@ -35,7 +35,7 @@ SWEEPS = 30
 DIAGONAL = 1e-17
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def orthonormalise(J: Array, reach: Floats, noise: float, to_parameters: Floats) -> None:
     """Make the rows of J (p, m) orthonormal in place, and write R^-1 to ``to_parameters`` (p, p).
 
@@ -79,7 +79,7 @@ def orthonormalise(J: Array, reach: Floats, noise: float, to_parameters: Floats)
             to_parameters[k, l] = T[l, k]
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def divide_by_reach(G: Floats, reach: Floats) -> None:
     """Turn the Gram matrix G (p, p) into that of rows divided by their ``reach`` (p,)."""
     for k in range(len(G)):
@@ -87,7 +87,7 @@ def divide_by_reach(G: Floats, reach: Floats) -> None:
             G[k, l] /= reach[k] * reach[l]
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def whiten(G: Floats, U: Floats, reach: Floats, noise: float, T: Floats) -> None:
     """Write T (p, p), whose rows make J orthonormal, from eigenvalues G and eigenvectors U."""
     p = len(G)
@@ -103,7 +103,7 @@ def whiten(G: Floats, U: Floats, reach: Floats, noise: float, T: Floats) -> None
                 T[k, l] = U[l, k] / s / reach[l]
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def distance_from_identity(G: Floats) -> Any:
     """Largest entry of G (p, p) minus the identity, with zeros there for rows of norm zero."""
     p = len(G)
@@ -115,7 +115,7 @@ def distance_from_identity(G: Floats) -> Any:
     return off
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def inverse_root(G: Floats, U: Floats, C: Floats) -> None:
     """Add U G^-1/2 U' to C (p, p), for eigenvalues on the diagonal of G that are not zero."""
     p = len(G)
@@ -126,7 +126,7 @@ def inverse_root(G: Floats, U: Floats, C: Floats) -> None:
                     C[k, l] += U[k, i] * U[l, i] / np.sqrt(G[i, i])
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def diagonalise(G: Floats, U: Floats) -> None:
     """Replace a small symmetric G (p, p) by U'GU, which is diagonal, by Jacobi's rotations."""
     p = len(G)
@@ -142,7 +142,7 @@ def diagonalise(G: Floats, U: Floats) -> None:
                     rotate(G, U, i, j)
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def is_diagonal(G: Floats) -> Any:
     """Whether the entries of G (p, p) off the diagonal are zero up to rounding."""
     rest = 0.0
@@ -154,7 +154,7 @@ def is_diagonal(G: Floats) -> Any:
     return rest <= DIAGONAL * size
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def rotate(G: Floats, U: Floats, i: int, j: int) -> None:
     """Turn axes i and j of G (p, p) so that G[i, j] vanishes, and these columns of U (p, p)."""
     p = len(G)
@@ -178,7 +178,7 @@ def rotate(G: Floats, U: Floats, i: int, j: int) -> None:
         G[j, k] = c * (at_j + t * at_i)
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def gram(rows: Array, out: Floats) -> None:
     """Write the inner products (p, p) of rows (p, m)."""
     p, m = rows.shape
@@ -193,7 +193,7 @@ def gram(rows: Array, out: Floats) -> None:
             out[l, k] = out[k, l]
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def recombine(matrix: Floats, rows: Array) -> None:
     """Replace rows (p, m) by matrix (p, p) times rows."""
     p, m = rows.shape

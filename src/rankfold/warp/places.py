@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
+
+from rankfold.compiled import compiled
 
 Array = npt.NDArray[Any]
 Bools = npt.NDArray[np.bool_]
@@ -23,7 +24,7 @@ Floats = npt.NDArray[np.float64]
 EDGE = 1e-6
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def map_row(matrix: Floats, row: int, columns: Floats, xs: Floats, ys: Floats, zs: Floats) -> None:
     """Write the places (xs, ys) in the picture of one row of the frame, and their divisors zs.
 
@@ -52,7 +53,7 @@ def map_row(matrix: Floats, row: int, columns: Floats, xs: Floats, ys: Floats, z
         ys[k] = (b * columns[k] + y) * over
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def find_cells(
     xs: Floats,
     ys: Floats,
@@ -102,7 +103,7 @@ def find_cells(
         corners[k] = np.int64(zs[k])
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def drop_unknown(cells: Bools, corners: Array, seen: Bools) -> None:
     """Mark as not ``seen`` (m,) the points in cells that depend on a missing pixel."""
     known = cells.ravel()

@@ -30,6 +30,31 @@ def test_public_names_and_keywords_are_the_documented_ones():
         assert getattr(rf, name).__doc__, name
 
 
+class TestAnEmptyFrameOfAStack:
+    """It is left out and named, unless the caller speaks of frames by their numbers."""
+
+    @pytest.fixture
+    def stack(self, heads, tmp_path):
+        frames = np.stack(heads.images).astype(np.float32)
+        frames[2] = 0
+        np.save(tmp_path / "film.npy", frames)
+        return tmp_path / "film.npy"
+
+    def test_the_others_are_aligned(self, heads, stack):
+        with pytest.warns(UserWarning, match=r"film.npy: film-0002 left out") as said:
+            result = rf.align(stack, method="rasl", frame=heads.frame)
+        assert len(result.names) == len(heads.images) - 1
+        assert "film-0002" not in result.names
+        assert said[0].filename == __file__
+
+    @pytest.mark.parametrize("words", [{"init": "start"}, {"gauge": 3}, {"masks": "all"}])
+    def test_not_where_numbers_would_mean_others(self, heads, stack, words):
+        known = {"start": heads.start, "all": np.ones(np.shape(heads.images), bool)}
+        options = {name: known.get(value, value) for name, value in words.items()}
+        with pytest.raises(rf.InputError, match="film-0002 is constant"):
+            rf.align(stack, method="rasl", frame=heads.frame, **options)
+
+
 @pytest.mark.parametrize("function", [rf.align, rf.decompose])
 def test_every_keyword_is_explained(function):
     explained = inspect.getdoc(function).split("Returns")[0]

@@ -7,9 +7,11 @@ from rankfold.align.basis import (
     Basis,
     annealed_fit,
     leading_rows,
+    misfit_of,
     ordinary_residual,
     pair_of,
     trust_in,
+    unit_rows,
 )
 
 
@@ -104,3 +106,52 @@ class TestAnnealedFit:
         )
         assert not coefficients.any()
         assert not fitted.any()
+
+
+# Powers of two, so that not a bit may differ. Squares of both leave double precision.
+@pytest.mark.parametrize("factor", [2.0**-700, 2.0**700])
+class TestTheUnitDoesNotMatter:
+    @pytest.fixture
+    def given(self, rng):
+        """Rows with gross errors and holes, a basis, and what is valid."""
+        basis = np.linalg.qr(rng.standard_normal((90, 3)))[0].T
+        rows = rng.standard_normal((4, 3)) @ basis
+        rows[:, :20] += 3.0
+        return rows, basis, rng.random(rows.shape) < 0.9
+
+    def test_of_an_annealed_fit(self, given, factor):
+        rows, basis, valid = given
+        coefficients, fitted = annealed_fit(rows, basis, valid, 0.01)
+        # Values near one are not scaled, so both fits go through the same numbers but for a factor.
+        others, refitted = annealed_fit(factor * rows, basis, valid, factor * 0.01)
+        np.testing.assert_allclose(others / factor, coefficients, rtol=1e-9)
+        np.testing.assert_allclose(refitted / factor, fitted, rtol=1e-9, atol=1e-12)
+
+    def test_of_a_misfit(self, given, factor):
+        rows, basis, valid = given
+        fitted = rows @ basis.T @ basis
+        plain = misfit_of(rows, fitted, valid, 0.1)
+        np.testing.assert_allclose(plain, Basis.of(basis, 0.1).misfit(rows, fitted, valid))
+        found = misfit_of(factor * rows, factor * fitted, valid, factor * 0.1)
+        np.testing.assert_allclose(found, plain, rtol=1e-9)
+
+    def test_of_unit_rows(self, rng, factor):
+        pictures = rng.standard_normal((3, 5, 6))
+        rows, _ = unit_rows(pictures, pictures)
+        np.testing.assert_allclose(np.linalg.norm(rows, axis=1), 1)
+        scaled, _ = unit_rows(factor * pictures, factor * pictures)
+        np.testing.assert_allclose(scaled, rows, rtol=1e-12)
+
+
+def test_rows_of_zeros_stay_so():
+    rows, valid = unit_rows(np.zeros((2, 3, 4)), np.zeros((2, 3, 4)))
+    assert not rows.any()
+    assert valid.all()
+
+
+def test_a_residual_of_rounding_alone_is_ordinary(rng):
+    """After a fit to clean rows the scale is next to nothing, and the next fit must still end."""
+    basis = np.linalg.qr(rng.standard_normal((50, 2)))[0].T
+    truth = rng.standard_normal((1, 2))
+    found, _ = annealed_fit(truth @ basis, basis, np.ones((1, 50), bool), 1e-300)
+    np.testing.assert_allclose(found, truth, rtol=1e-9)

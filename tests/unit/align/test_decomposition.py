@@ -183,3 +183,51 @@ class TestPaths:
             write_picture(tmp_path / f"{k}.png", np.full((10 + k, 12), 9.0))
         with pytest.raises(rf.InputError, match=message):
             rf.decompose(tmp_path)
+
+
+class TestMaskedArrays:
+    DATA = np.random.default_rng(0).random((6, 5, 4))
+    HIDDEN = np.random.default_rng(1).random((6, 5, 4)) < 0.2
+
+    @pytest.mark.parametrize("as_list", [True, False])
+    @pytest.mark.parametrize("dtype", [np.float64, np.int64])
+    def test_they_say_the_same_as_nan(self, as_list, dtype):
+        data = (100 * self.DATA).astype(dtype)
+        masked = np.ma.masked_array(data, self.HIDDEN)
+        found = rf.decompose(list(masked) if as_list else masked)
+        same = rf.decompose(np.where(self.HIDDEN, np.nan, data))
+        np.testing.assert_array_equal(found.low_rank, same.low_rank)
+        assert not found.sparse[self.HIDDEN].any()
+
+    def test_one_masked_picture_of_a_list_is_enough(self):
+        mixed = [*self.DATA[:5], np.ma.masked_array(self.DATA[5], self.HIDDEN[5])]
+        found = rf.decompose(mixed)
+        assert not found.sparse[5][self.HIDDEN[5]].any()
+        assert found.sparse[5][~self.HIDDEN[5]].any()
+
+
+@pytest.mark.parametrize(
+    "X",
+    [
+        [[1, 2], [3]],
+        [[1.0, 2.0], None],
+        [np.zeros((5, 5)), np.zeros((6, 6))],
+        [np.ma.zeros((5, 5)), np.zeros((6, 6))],
+        [[10**400, 1], [1, 2]],
+    ],
+)
+def test_ragged_lists_get_a_sentence(X):
+    with pytest.raises(rf.InputError, match="the data"):
+        rf.decompose(X)
+
+
+@pytest.mark.parametrize("projector", ["tangent", "regression", "average"])
+def test_one_picture_has_no_neighbours(projector):
+    with pytest.raises(rf.InputError, match=r"one picture has no neighbours .* give at least two"):
+        rf.decompose(PICTURES[:1], "meadmm", projector=projector)
+
+
+@pytest.mark.parametrize("projector", ["sphere", "stiefel", "identity"])
+def test_one_picture_is_enough_for_projectors_without_neighbours(projector):
+    found = rf.decompose(PICTURES[:1], "meadmm", projector=projector, max_iter=50)
+    assert np.isfinite(found.low_rank).all()

@@ -242,7 +242,7 @@ class TestRefusals:
         def full(*_, **__):
             raise OSError(28, "No space left on device")
 
-        monkeypatch.setattr(checkpoints.np, "savez", full)
+        monkeypatch.setattr(checkpoints, "write_arrays", full)
         said = r"the checkpoint .* cannot be written \(no space is left\); make room"
         with pytest.raises(rf.WriteError, match=said):
             rf.align(**given, checkpoint=folder)

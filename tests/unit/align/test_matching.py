@@ -136,7 +136,8 @@ class TestBad:
     def test_two_scenes_are_named(self, cv2):
         one = views(4)[0]
         two = views(3, seed=1)[0]
-        mixed = Stack.of([one[0], two[0], one[1], two[1], one[2], two[2], one[3]], names="abcdefg")
+        pictures = [one[0], two[0], one[1], two[1], one[2], two[2], one[3]]
+        mixed = Stack.of(pictures, names=list("abcdefg"))
         found = match(mixed)
         assert found.groups == ((0, 2, 4, 6), (1, 3, 5))
         assert found.reached.tolist() == [True, False] * 3 + [True]

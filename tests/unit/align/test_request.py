@@ -39,7 +39,7 @@ PICTURES = np.random.default_rng(0).random((4, 20, 20))
         (PICTURES, {"family": "rigid"}, "unknown family 'rigid'"),
         (PICTURES, {"gauge": "median"}, "unknown gauge 'median'"),
         (PICTURES, {"gauge": 9}, "gauge=9 is not the index of one of 4 images"),
-        (PICTURES, {"channels": "red"}, "unknown channels='red'"),
+        (PICTURES, {"channels": "red"}, "unknown channels 'red'; choose one of luminance, joint"),
         (PICTURES, {"dtype": np.int32}, "dtype .*int32.* is not supported"),
         (PICTURES, {"dtype": "foo"}, "dtype 'foo' is not supported"),
         (PICTURES, {"frame": 45}, "frame=45 is not a size"),
@@ -262,6 +262,44 @@ def test_starts_may_be_named_given_or_made_from_points():
     points = rf.Points(canonical, np.stack([canonical + 1] * 4))
     shifted = start_transforms(points, stack, frame, "similarity")
     np.testing.assert_allclose(shifted[0], [[1, 0, 1], [0, 1, 1], [0, 0, 1]], atol=1e-12)
+
+
+@pytest.mark.parametrize("family", ["affine", "homography"])
+def test_points_on_one_line_are_a_start_of_no_picture(family):
+    square = np.array([[0.0, 0.0], [9.0, 0.0], [9.0, 9.0], [0.0, 9.0]])
+    line = np.array([[0.0, 0.0], [3.0, 3.0], [6.0, 6.0], [9.0, 9.0]])
+    points = rf.Points(square, [square, square, line, square])
+    with pytest.raises(rf.InputError, match="the start transform of image 2"):
+        rf.align(PICTURES, family=family, frame=(10, 10), init=points)
+
+
+@pytest.mark.parametrize("factor", [1e-6, 1e6, -1.0])
+def test_a_start_is_known_up_to_a_factor(factor):
+    stack = rf.Stack.of(PICTURES)
+    eyes = np.tile(np.eye(3), (4, 1, 1))
+    found = start_transforms(factor * eyes, stack, rf.Frame(10, 12), "similarity")
+    np.testing.assert_allclose(found, eyes)
+
+
+@pytest.mark.parametrize(
+    ("matrix", "message"),
+    [
+        (np.diag([1.0, 1.0, 0.0]), "is not finite or not invertible"),
+        (np.diag([1.0, 0.0, 1.0]), "is not finite or not invertible"),
+        (np.diag([1e-7, 1e-7, 1.0]), "is not finite or not invertible"),
+        (np.diag([1e300, 1e300, 1e-300]), "is not finite or not invertible"),
+        # Invertible, but the corner of the picture is at infinity in the frame.
+        ([[1.0, 1.0, 0.0], [1.0, 1.0, 1.0], [1.0, 0.0, 1.0]], "is not finite or not invertible"),
+        (np.diag([1e200, 1e200, 1.0]), "leads further than 1e.09 px"),
+        ([[1.0, 0.0, 1e10], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]], "leads further than 1e.09 px"),
+        ([[1e-5, 0.0, 1e5], [0.0, 1e-5, 0.0], [0.0, 0.0, 1.0]], "leads further than 1e.09 px"),
+    ],
+)
+def test_a_start_that_leads_nowhere_is_refused(matrix, message):
+    start = np.tile(np.eye(3), (4, 1, 1))
+    start[2] = matrix
+    with pytest.raises(rf.InputError, match=f"the start transform of image 2 {message}"):
+        rf.align(PICTURES, init=start)
 
 
 @pytest.mark.parametrize(

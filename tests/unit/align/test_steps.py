@@ -93,6 +93,17 @@ def test_what_goes_too_far_after_all_attempts_stays_where_it_is(monkeypatch):
     np.testing.assert_allclose(moved, [1.0, 2.0, 0.0, 1.0, 0.0, 0.0], atol=1e-9)
 
 
+def test_a_corner_at_infinity_is_nowhere_near():
+    """It was a warning of a division by zero."""
+    # The horizon of the second one goes through the corners on the left.
+    old = np.stack([np.eye(3)] * 2)
+    new = old.copy()
+    new[1, 2] = [1.0, 0.0, 0.0]
+    moved = displacements(old, new, np.array([[0.0, 0.0], [8.0, 0.0], [8.0, 9.0], [0.0, 9.0]]))
+    assert moved[0] == 0
+    assert not moved[1] <= 1e9
+
+
 def test_a_change_that_is_no_number_is_none():
     _, motion, _ = at(np.zeros((6, 2)))
     wild = shifts([np.nan, np.inf, 1.0, -np.inf, np.nan, 2.0])

@@ -89,3 +89,17 @@ def test_values_that_make_no_sense_are_refused():
         Regression(n_neighbors=0)
     with pytest.raises(rf.InputError, match="links=0 must be at least 1"):
         Regression(links=0)
+
+
+@pytest.mark.parametrize("value", ["x", None, np.nan, -1, True])
+@pytest.mark.parametrize("name", ["alpha", "keep", "ridge", "window", "grains"])
+def test_parameters_are_zero_or_positive(name, value):
+    with pytest.raises(rf.InputError, match=f"{name}=.* zero or a positive number"):
+        Regression(**{name: value})
+
+
+@pytest.mark.parametrize("value", [2.5, "2", None, True])
+@pytest.mark.parametrize("kind", [Regression, Average])
+def test_neighbours_are_counted_in_whole_numbers(kind, value):
+    with pytest.raises(rf.InputError, match=r"n_neighbors=.* is not a whole number"):
+        kind(n_neighbors=value)

@@ -57,3 +57,9 @@ def test_any_function_will_do():
 def test_what_it_returns_is_checked(bad, message):
     with pytest.raises(rf.InputError, match=message):
         rf.decompose(subspace() + RNG.random((20, 300)), method="meadmm", projector=bad)
+
+
+@pytest.mark.parametrize("value", [[1], 3, {}, ("regression",)])
+def test_what_is_no_projector_gets_a_sentence(value):
+    with pytest.raises(rf.InputError, match=r"unknown projector .* or pass a callable"):
+        get_projector(value)

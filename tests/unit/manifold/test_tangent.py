@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import rankfold as rf
-from rankfold.manifold import estimate_dimension, get_projector, project_rows
+from rankfold.manifold import Tangent, estimate_dimension, get_projector, project_rows
 from samples import context_of, subspace
 
 RNG = np.random.default_rng(0)
@@ -25,7 +25,44 @@ def test_dimension_by_pca():
         )
         <= 2
     )
-    with pytest.raises(rf.InputError, match="at least two rows"):
+    with pytest.raises(rf.InputError, match=r"the data have shape \(5,\)"):
         estimate_dimension(np.ones(5))
     with pytest.raises(rf.InputError, match="share=0"):
         estimate_dimension(np.ones((5, 9)), share=0)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"n_neighbors": 2.5}, "n_neighbors=2.5 is not a whole number"),
+        ({"n_neighbors": 0}, "n_neighbors=0 must be at least 1"),
+        ({"dimension": 0}, "dimension=0 must be at least 1"),
+        ({"dimension": 1.5}, "dimension=1.5 is not a whole number"),
+        ({"share": 0}, "share=0 must lie between 0 and 1"),
+        ({"share": np.nan}, "share=nan must lie between 0 and 1"),
+        ({"share": "much"}, "share='much' is not a number"),
+    ],
+)
+def test_values_that_make_no_sense_are_refused(parameters, message):
+    with pytest.raises(rf.InputError, match=message):
+        Tangent(**parameters)
+
+
+@pytest.mark.parametrize("factor", [1e-200, 1e200])
+def test_the_dimension_does_not_depend_on_the_unit(factor):
+    assert estimate_dimension(factor * subspace(rank=4), share=0.9999) == 4
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        ([[1, 2], [3]], "the data is no array of numbers"),
+        (np.full((3, 4), np.nan), "the data contain NaN"),
+        (np.ma.masked_less(RNG.random((3, 4)), 0.5), "the data contain NaN"),
+        (np.ones((3, 4)) * 1j, "type complex128"),
+        (np.ones((1, 4)), "at least two rows"),
+    ],
+)
+def test_data_without_a_dimension_are_refused(data, message):
+    with pytest.raises(rf.InputError, match=message):
+        estimate_dimension(data)

@@ -147,10 +147,6 @@ def test_without_opencv_the_remedy_is_named(film, monkeypatch):
 
 
 class TestRefused:
-    def test_an_unknown_camera(self, film):
-        with pytest.raises(rf.InputError, match="unknown camera 'tripod'; choose one of auto"):
-            place(film.images, "tripod")
-
     def test_too_few_frames(self, film):
         with pytest.raises(rf.InputError, match="2 frames; masks of what moves need at least 3"):
             place(film.images[:2], "still")

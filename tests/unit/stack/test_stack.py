@@ -100,7 +100,9 @@ def test_centred_frames_lie_over_the_middle():
 
 
 FLOATS = [PICTURE, PICTURE * 1e-9, PICTURE * 3e12]
-INTEGERS = [np.uint8, np.uint16, np.int16, np.uint32, np.int64, np.uint64]
+INTEGERS = [np.uint8, np.uint16, np.int16]
+# Nobody knows what is white in them.
+COUNTS = [np.int32, np.uint32, np.int64, np.uint64]
 
 
 def full_of(dtype):
@@ -127,9 +129,21 @@ def test_integers_joined_with_floats_are_as_in_one_call(dtype, real, kept):
     np.testing.assert_allclose(back, real, rtol=1e-6)
 
 
+@pytest.mark.parametrize("dtype", COUNTS)
+@pytest.mark.parametrize("largest", [3, 255, 40_000, 2**31 - 1])
+def test_counts_are_scaled_by_what_there_is(dtype, largest):
+    """By the top of the type, a picture of bytes in 64 bits was as good as black."""
+    counts = np.rint(PICTURE * largest).astype(dtype)
+    one = Stack.of([counts, full_of(np.uint8)])
+    other = Stack.of([counts.astype(float), full_of(np.uint8)])
+    np.testing.assert_array_equal(one.units, other.units)
+    np.testing.assert_array_equal(one.came_as_integers, [False, True])
+    np.testing.assert_array_equal(one.sources[0], other.sources[0])
+
+
 def test_truth_values_are_joined_like_floats():
     black_and_white = PICTURE > 0.5
-    joined = Stack.joined([Stack.of([black_and_white]), Stack.of([full_of(np.uint64)])])
+    joined = Stack.joined([Stack.of([black_and_white]), Stack.of([full_of(np.uint16)])])
     np.testing.assert_array_equal(joined.came_as_integers, [False, True])
     np.testing.assert_array_equal(joined.sources[0], black_and_white)
 
@@ -182,3 +196,87 @@ def test_the_range_of_floats_is_measured_whatever_their_size(scale):
 @pytest.mark.parametrize("dtype", INTEGERS)
 def test_the_range_of_integers_is_that_of_their_type(dtype):
     assert Stack.of([full_of(dtype) // 2]).value_range == 1
+
+
+class TestMasked:
+    """What a masked array of NumPy hides is missing, as if the mask had been given beside it."""
+
+    HIDDEN = np.zeros((2, 12, 10), bool)
+    HIDDEN[0, 2:5, 3:6] = True
+    HIDDEN[1, 7, 7] = True
+
+    def test_floats(self):
+        pictures = np.stack([PICTURE, PICTURE.T.reshape(12, 10)])
+        pictures[self.HIDDEN] = 1e20
+        stack = Stack.of(np.ma.masked_array(pictures, self.HIDDEN))
+        np.testing.assert_array_equal(stack.masks, ~self.HIDDEN)
+        # What is hidden decides on no unit, and is not there.
+        np.testing.assert_array_equal(stack.units, [1, 1])
+        assert max(np.nanmax(source) for source in stack.sources) < 1
+
+    @pytest.mark.parametrize("dtype", [np.uint8, np.int16, np.uint16])
+    def test_integers_keep_the_unit_of_their_type(self, dtype):
+        top = np.iinfo(dtype).max
+        pictures = (top * np.stack([PICTURE, PICTURE])).astype(dtype)
+        stack = Stack.of(
+            [np.ma.masked_array(p, h) for p, h in zip(pictures, self.HIDDEN, strict=True)]
+        )
+        np.testing.assert_array_equal(stack.masks, ~self.HIDDEN)
+        np.testing.assert_array_equal(stack.units, [top, top])
+        assert stack.came_as_integers.all()
+
+    def test_one_channel_hides_the_pixel(self):
+        colour = np.stack([PICTURE] * 3, axis=-1)
+        hidden = np.zeros(colour.shape, bool)
+        hidden[1, 2, 2] = True
+        for picture in (colour, (255 * colour).astype(np.uint8)):
+            stack = Stack.of([np.ma.masked_array(picture, hidden)])
+            assert np.argwhere(~stack.masks[0]).tolist() == [[1, 2]]
+
+    @pytest.mark.parametrize("dtype", [float, np.uint8])
+    def test_masks_beside_it_hide_more(self, dtype):
+        picture = (200 * PICTURE).astype(dtype)
+        beside = np.ones((12, 10), bool)
+        beside[0, 0] = False
+        stack = Stack.of([np.ma.masked_array(picture, self.HIDDEN[1]), picture], [beside, beside])
+        assert np.argwhere(~stack.masks[0]).tolist() == [[0, 0], [7, 7]]
+        assert np.argwhere(~stack.masks[1]).tolist() == [[0, 0]]
+
+    def test_what_is_masked_of_a_mask_may_not_be_used(self):
+        mask = np.ma.masked_array(np.ones((12, 10), bool), self.HIDDEN[1])
+        assert np.argwhere(~Stack.of([PICTURE], [mask]).masks[0]).tolist() == [[7, 7]]
+
+    @pytest.mark.parametrize(
+        ("dtype", "message"),
+        [(float, "image 0 is NaN everywhere"), (np.uint8, "the mask of image 0 hides all of it")],
+    )
+    def test_what_hides_all_of_a_picture_is_refused(self, dtype, message):
+        picture = np.ma.masked_array((200 * PICTURE).astype(dtype), True)
+        with pytest.raises(InputError, match=message):
+            Stack.of([picture])
+
+    def test_the_input_is_not_written_to(self):
+        for dtype in (float, np.uint8):
+            picture = np.ma.masked_array((200 * PICTURE).astype(dtype), self.HIDDEN[0])
+            before = picture.copy()
+            Stack.of([picture])
+            np.testing.assert_array_equal(np.ma.getdata(picture), np.ma.getdata(before))
+            np.testing.assert_array_equal(picture.mask, before.mask)
+
+
+@pytest.mark.parametrize(
+    ("images", "masks", "message"),
+    [
+        ([[[1, 2], [3]], PICTURE], None, "image 0 is no array of numbers: its rows differ"),
+        ([PICTURE, None], None, r"image 1 has shape \(\)"),
+        (3, None, "images is a int; pass a list of arrays, or one array"),
+        ([PICTURE.astype("datetime64[s]")], None, "image 0 has type datetime64"),
+        ([PICTURE], 3, "masks is a int; pass a list of arrays"),
+        ([PICTURE], "a", "masks is a str; pass a list of arrays"),
+        ([PICTURE], [[[1], [1, 2]]], "the mask of image 0 is no array of numbers"),
+        ([PICTURE], [PICTURE.astype(str)], "the mask of image 0 has type <U"),
+    ],
+)
+def test_what_is_no_array_gets_a_sentence(images, masks, message):
+    with pytest.raises(InputError, match=message):
+        Stack.of(images, masks)

@@ -7,22 +7,19 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from rankfold.align.arguments import check_sample
 from rankfold.align.batches import Batch, FromSource, InMemory
-from rankfold.align.given import Given, Init, Masks, as_stack, check_transforms
+from rankfold.align.given import Given, Init, Masks, as_stack, check_transforms, matrices_of
 from rankfold.align.matching import index_of
 from rankfold.align.reduction import lossless_reduction, reduction_for_frame
 from rankfold.align.settings import SampleSettings
 from rankfold.align.steps import Gauge, check_gauge
-from rankfold.errors import InputError
-from rankfold.families import Floats, get_family
+from rankfold.families import Floats
 from rankfold.io import Source
-from rankfold.stack import Frame, Points, Stack
+from rankfold.stack import Frame, Stack
 
 Ints = npt.NDArray[np.int_]
 Size = str | int | None
-
-# A sample of fewer pictures says too little of the others.
-LEAST = 10
 
 
 def sample_size(sample: Size, n: int, numbers: SampleSettings) -> int | None:
@@ -31,13 +28,9 @@ def sample_size(sample: Size, n: int, numbers: SampleSettings) -> int | None:
         return None
     if sample == "auto":
         return numbers.size if n > numbers.above and n > numbers.size else None
-    if isinstance(sample, str | bool) or int(sample) != sample:
-        raise InputError(f"unknown sample={sample!r}; use 'auto', None or a number of pictures")
-    if sample < LEAST:
-        raise InputError(
-            f"sample={sample} is too few to place others against; use {LEAST} or more, or None"
-        )
-    return int(sample) if sample < n else None
+    check_sample("sample", sample)
+    size = int(sample)
+    return size if size < n else None
 
 
 def sample_of(n: int, size: int, *needed: int | None) -> Ints:
@@ -102,10 +95,10 @@ def sampled(
     dtype: npt.DTypeLike,
 ) -> Sampled | None:
     """Return the batch and its sample; None where all pictures are aligned together."""
-    if not isinstance(images, FromSource) and not hasattr(images, "__len__"):
+    n = count_of(images)
+    if n is None:
         # Nothing that could be pictures; who reads them says so.
         return None
-    n = len(images.names) if isinstance(images, FromSource) else len(images)
     size = sample_size(sample, n, numbers)
     if size is None:
         return None
@@ -129,12 +122,22 @@ def sampled(
     return Sampled(batch, indices, given, held, reference)
 
 
+def count_of(images: Given | Source | FromSource) -> int | None:
+    """Count the pictures of a batch; None for what cannot be counted."""
+    if isinstance(images, FromSource):
+        return len(images.names)
+    try:
+        return len(images)
+    except TypeError:
+        # An iterator, a single number, or no pictures at all.
+        return None
+
+
 def _starts(init: Init, names: tuple[str, ...], family: str) -> str | Floats:
     """Return the name of a start, or where (n, 3, 3) each of the pictures begins."""
     if isinstance(init, str):
         return init
-    given = init.transforms(get_family(family)) if isinstance(init, Points) else init
-    return check_transforms(np.asarray(given, np.float64), names)
+    return check_transforms(matrices_of(init, family), names)
 
 
 def reduction_of(source: Source, indices: Ints, frame: Frame | None, given: str | Floats) -> int:

@@ -18,8 +18,9 @@ from rankfold.align.matching.placing import place, residuals
 from rankfold.align.matching.refine import Sizes
 from rankfold.align.matching.result import Link, Matches
 from rankfold.align.settings import AlignSettings, MatchSettings
+from rankfold.arguments import instance, word
 from rankfold.errors import InputError
-from rankfold.families import Family, get_family
+from rankfold.families import FAMILIES, Family, get_family
 from rankfold.scale import executor_for
 from rankfold.stack import Stack
 from rankfold.stack.views import View
@@ -65,8 +66,10 @@ def match(
     InputError
         OpenCV is not installed, or the arguments do not fit the pictures.
     """
+    kind = get_family(word("family", family, FAMILIES))
+    if settings is not None:
+        instance("settings", settings, AlignSettings, "pass AlignSettings(), or leave it out")
     load()
-    kind = get_family(family)
     numbers = (settings or AlignSettings()).matching
     # One thread for the products of all pairs, as in an alignment.
     with executor_for(None, 1):
