@@ -110,5 +110,5 @@ def psnr(picture, truth, where):
     for c in range(truth.shape[2]):
         design = np.column_stack([picture[..., c][where], np.ones(where.sum())])
         wanted = truth[..., c][where]
-        errors.append(wanted - design @ np.linalg.lstsq(design, wanted)[0])
+        errors.append(wanted - design @ np.linalg.lstsq(design, wanted, rcond=None)[0])
     return float(-10 * np.log10(np.mean(np.square(errors))))

@@ -2,105 +2,42 @@
 
 from __future__ import annotations
 
-import csv
-import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from rankfold import storage
+from rankfold.arguments import array_of, is_real, number, whole, with_nan
 from rankfold.errors import FormatError, InputError
+from rankfold.exporting import as_skimage, write_transforms
 from rankfold.families import FAMILIES, Floats, inverse, map_points
-from rankfold.lazy import LazyPictures, restored
-from rankfold.occluders import Occluder, as_columns, from_columns
+from rankfold.lazy import restored
+from rankfold.occluders import Occluder
 from rankfold.outputs.methods import AsTheyLie, AtFullSize
-from rankfold.stack import Frame, Stack, rescaling
+from rankfold.saved import Saved
+from rankfold.schema import (
+    COUNTS,
+    FLAGS,
+    FLOATS,
+    NUMBER,
+    NUMBER_OR_NONE,
+    TABLE,
+    TEXT,
+    WORDS,
+    Column,
+    Schema,
+    one_of,
+)
+from rankfold.stack import MOST_PIXELS, Frame, Stack, rescaling
 from rankfold.status import Status, Trace
 from rankfold.verdicts import BatchVerdict, Verdict, outcome
 from rankfold.warp.sampling import prepare
 
 Array = npt.NDArray[Any]
-S = TypeVar("S", bound="_Saved")
-
-TRACE_PARTS = ("inner", "outer", "stages", "routes", "matching")
-
-
-class _Saved:
-    """Results whose fields are arrays, numbers, strings, a Status and a Trace can be stored."""
-
-    def save(self, path: str | Path, overwrite: bool = False) -> None:
-        """Write a folder with ``result.json`` and ``arrays.npz``; :func:`rankfold.load` reads it.
-
-        Parameters
-        ----------
-        path : str or Path
-            The folder, which appears whole or not at all.
-        overwrite : bool
-            Replace a folder of that name that rankfold wrote.
-        """
-        with storage.whole_or_nothing(path, overwrite) as draft:
-            self.save_into(draft)
-
-    def save_into(self, folder: Path) -> None:
-        """Write the two files into a folder that is there already."""
-        facts: dict[str, Any] = {}
-        arrays: dict[str, Array] = {}
-        for f in fields(self):  # type: ignore[arg-type]
-            value = getattr(self, f.name)
-            if isinstance(value, Trace):
-                for part in TRACE_PARTS:
-                    columns = getattr(value, part)
-                    arrays |= {f"trace.{part}.{name}": column for name, column in columns.items()}
-            elif f.name == "occluders":
-                columns = as_columns(value, len(self.low_rank))  # type: ignore[attr-defined]
-                arrays |= {f"occluders.{name}": column for name, column in columns.items()}
-            elif isinstance(value, np.ndarray):
-                arrays[f.name] = value
-            elif isinstance(value, LazyPictures):
-                # They are computed again: what they are made of is the same for all of them.
-                arrays |= value.columns()
-                facts["lazy"] = value.facts()
-            else:
-                facts[f.name] = value.name if isinstance(value, Status) else value
-        storage.fill(folder, type(self).__name__, facts, arrays)
-
-    @classmethod
-    def _restore(
-        cls: type[S], facts: dict[str, Any], arrays: dict[str, Array], path: str | Path
-    ) -> S:
-        """Build the object from what :func:`rankfold.storage.read` found.
-
-        A field that a later version added is missing in a folder of an earlier one and gets its
-        default; a field that this version does not know is left out.
-        """
-        columns: dict[str, dict[str, Array]] = {part: {} for part in TRACE_PARTS}
-        occluders: dict[str, Array] = {}
-        found: dict[str, Any] = dict(facts)
-        for name, array in arrays.items():
-            if name.startswith("trace."):
-                _, part, column = name.split(".", 2)
-                if part in columns:
-                    columns[part][column] = array
-            elif name.startswith("occluders."):
-                occluders[name.removeprefix("occluders.")] = array
-            else:
-                found[name] = array
-        known = {f.name for f in fields(cls)}  # type: ignore[arg-type]
-        values = {name: value for name, value in found.items() if name in known}
-        try:
-            values |= {"trace": Trace(**columns), "status": Status[values["status"]]}
-            values["occluders"] = from_columns(occluders)
-            if "names" in values:
-                values["names"] = tuple(values["names"])
-            return cls(**values)
-        except (KeyError, TypeError) as error:
-            raise FormatError(
-                f"{path} lacks a part of its result ({error}); compute it again"
-            ) from error
 
 
 def gap_phrase(gap: float | None) -> str:
@@ -109,7 +46,7 @@ def gap_phrase(gap: float | None) -> str:
 
 
 @dataclass(frozen=True, repr=False)
-class Decomposition(_Saved, AsTheyLie):
+class Decomposition(Saved, AsTheyLie):
     """X = low_rank + sparse, and how far from the best such pair.
 
     ``sparse`` is X - low_rank to the last digit, so it is nowhere quite zero: what the tolerance
@@ -131,6 +68,18 @@ class Decomposition(_Saved, AsTheyLie):
     # What several pictures had in front of them in the same place, surest first; it was taken out.
     occluders: tuple[Occluder, ...] = ()
 
+    schema: ClassVar[Schema] = {
+        "low_rank": Column(FLOATS, "n ..."),
+        "sparse": Column(FLOATS, "n ..."),
+        "singular_values": Column(FLOATS, "rank"),
+        "objective": NUMBER,
+        "sparsity": NUMBER,
+        "method": TEXT,
+        "status": one_of(Status.__members__),
+        "version": TEXT,
+        "gap": NUMBER_OR_NONE,
+    }
+
     @property
     def rank(self) -> int:
         """Rank of the low-rank part."""
@@ -147,7 +96,7 @@ class Decomposition(_Saved, AsTheyLie):
 
 
 @dataclass(frozen=True, repr=False)
-class Alignment(_Saved, AtFullSize):
+class Alignment(Saved, AtFullSize):
     """Each picture's transform, its aligned, clean and erroneous part, and how the run went.
 
     Pictures are (n, h, w) or (n, h, w, c) in the caller's units. Where ``valid``,
@@ -187,6 +136,34 @@ class Alignment(_Saved, AtFullSize):
     gap: float | None = None
     # What several pictures had in front of them in the same place, surest first; it was taken out.
     occluders: tuple[Occluder, ...] = ()
+
+    schema: ClassVar[Schema] = {
+        "transforms": Column(FLOATS, "n 3 3"),
+        "start": Column(FLOATS, "n 3 3"),
+        "base": Column(FLOATS, "n 3 3"),
+        "aligned": Column(FLOATS, "n h w ..."),
+        "low_rank": Column(FLOATS, "n h w ..."),
+        "sparse": Column(FLOATS, "n h w ..."),
+        "valid": Column(FLAGS, "n h w"),
+        "verdicts": Column(WORDS, "n"),
+        "lost": Column(FLOATS, "n"),
+        "confirmed": Column(FLOATS, "n"),
+        "verdict": one_of(one.value for one in BatchVerdict),
+        "rescued": Column(FLAGS, "n"),
+        "singular_values": Column(FLOATS, "rank"),
+        "objective": NUMBER,
+        "status": one_of(Status.__members__),
+        "stop_rule": TEXT,
+        "names": Column(WORDS, "n"),
+        "source_shapes": Column(COUNTS, "n 2"),
+        "method": TEXT,
+        "family": one_of(FAMILIES),
+        "version": TEXT,
+        "options": TABLE,
+        "settings": TABLE,
+        "advice": TEXT,
+        "gap": NUMBER_OR_NONE,
+    }
 
     @classmethod
     def _restore(
@@ -276,8 +253,6 @@ class Alignment(_Saved, AtFullSize):
             raise InputError(
                 f"{len(stack)} images for {len(self.transforms)} transforms; give one an image"
             )
-        if not scale > 0:
-            raise InputError(f"scale={scale} must be positive")
         return np.stack([self.apply_one(i, stack, scale=scale, which=i) for i in range(len(stack))])
 
     def apply_one(
@@ -286,6 +261,7 @@ class Alignment(_Saved, AtFullSize):
         image: Stack | npt.ArrayLike,
         *,
         scale: float = 1.0,
+        shape: tuple[int, int] | None = None,
         mask: npt.ArrayLike | None = None,
         which: int = 0,
     ) -> Array:
@@ -300,6 +276,8 @@ class Alignment(_Saved, AtFullSize):
         image : (h, w[, c]) array or Stack
         scale : float
             Pixels of the output for one pixel of the frame.
+        shape : (height, width), optional
+            Of the output, instead of a scale.
         mask : (h, w) array, optional
             True where a pixel may be used.
         which : int
@@ -314,8 +292,10 @@ class Alignment(_Saved, AtFullSize):
             if isinstance(image, Stack)
             else Stack.of([image], None if mask is None else [mask])
         )
+        _check_index("index", index, len(self.transforms))
+        _check_index("which", which, len(stack))
         one = stack.only(which)
-        frame = Frame(*(round(size * scale) for size in self.frame.shape))
+        frame = _enlarged(self.frame, scale) if shape is None else Frame.of(shape, "shape")
         to_source = rescaling(
             (np.array(one.sources[0].shape[:2]) / self.source_shapes[index])[::-1]
         )
@@ -333,7 +313,7 @@ class Alignment(_Saved, AtFullSize):
         Parameters
         ----------
         points : (k, 2) or (n, k, 2) array
-            As (x, y), pixel centres at integers from 0.
+            As (x, y), pixel centres at integers from 0. NaN stays NaN.
         to_frame : bool
             From the pictures into the frame instead.
 
@@ -341,67 +321,80 @@ class Alignment(_Saved, AtFullSize):
         -------
         (n, k, 2) array
         """
-        given = np.asarray(points, dtype=np.float64)
+        given = with_nan(array_of(points, "points"))
         if (
             given.ndim not in (2, 3)
             or given.shape[-1] != 2
             or (given.ndim == 3 and len(given) != len(self.names))
+            or not is_real(given.dtype)
         ):
             raise InputError(
-                f"points have shape {given.shape}; give (k, 2), or (n, k, 2) with one set an image"
+                f"points have shape {given.shape} and type {given.dtype}; give numbers, as (k, 2), "
+                "or (n, k, 2) with one set an image"
             )
         matrices = inverse(self.transforms) if to_frame else self.transforms
-        return map_points(matrices, np.broadcast_to(given, (len(matrices), *given.shape[-2:])))
+        with np.errstate(all="ignore"):
+            sets = given.astype(np.float64, copy=False)
+            sets = np.broadcast_to(sets, (len(matrices), *given.shape[-2:]))
+            mapped = map_points(matrices, sets)
+        # A point that is not known is known nowhere.
+        if not np.isfinite(mapped[~np.isnan(sets).any(axis=2)]).all():
+            raise InputError(
+                "a point lands at infinity, or lies there; leave it out, or write NaN for it"
+            )
+        return mapped
 
-    def export_transforms(self, path: str | Path) -> None:
-        """Write names and matrices as ``.json`` or ``.csv``, by the ending of ``path``."""
-        path = Path(path)
-        if path.suffix == ".json":
-            table = {
-                "maps": "frame (x, y) to source (x, y), pixel centres at integers from 0",
-                "frame": {"height": self.frame.height, "width": self.frame.width},
-                "family": self.family,
-                "transforms": [
-                    {"name": n, "matrix": T.tolist()}
-                    for n, T in zip(self.names, self.transforms, strict=True)
-                ],
-            }
-            path.write_text(json.dumps(table, indent=1) + "\n", encoding="utf-8")
-        elif path.suffix == ".csv":
-            with path.open("w", newline="", encoding="utf-8") as file:
-                writer = csv.writer(file)
-                writer.writerow(["name", *(f"t{r}{c}" for r in range(3) for c in range(3))])
-                for name, T in zip(self.names, self.transforms, strict=True):
-                    writer.writerow([name, *(repr(float(v)) for v in T.ravel())])
-        else:
-            raise InputError(f"cannot tell a format from {path.name!r}; end it in .json or .csv")
+    def export_transforms(self, path: str | Path, overwrite: bool = False) -> None:
+        """Write names and matrices as ``.json`` or ``.csv``, by the ending of ``path``.
+
+        Parameters
+        ----------
+        path : str or Path
+            The file, which appears whole or not at all.
+        overwrite : bool
+            Replace a file that is there; one that a result needs is never replaced.
+        """
+        write_transforms(path, self.names, self.transforms, self.frame, self.family, overwrite)
 
     def to_skimage(self) -> list[Any]:
         """The transforms as scikit-image objects, ready for ``skimage.transform.warp``."""
-        try:
-            from skimage import transform
-        except ImportError as error:
-            raise InputError(
-                "scikit-image is not installed; run `pip install rankfold[skimage]`"
-            ) from error
-        classes = {
-            "euclidean": transform.EuclideanTransform,
-            "similarity": transform.SimilarityTransform,
-            "affine": transform.AffineTransform,
-            "homography": transform.ProjectiveTransform,
-        }
-        smallest = [
-            next(f for f in classes if FAMILIES[f].contains(T, tol=1e-6)) for T in self.transforms
-        ]
-        return [classes[name](matrix=T) for name, T in zip(smallest, self.transforms, strict=True)]
+        return as_skimage(self.transforms)
 
 
-def load(path: str | Path) -> Decomposition | Alignment:
-    """Read what ``save`` wrote."""
-    kind, facts, arrays = storage.read(path)
+def _check_index(name: str, index: int, count: int) -> None:
+    """Refuse what is no number of one of so many pictures; from -1 on it counts from the last."""
+    if not -count <= whole(name, index) < count:
+        raise InputError(f"{name}={index} is no picture; give a number from 0 to {count - 1}")
+
+
+def _enlarged(frame: Frame, scale: float) -> Frame:
+    """A frame with so many pixels for one of another."""
+    factor = number("scale", scale, "give a positive number, as 2.0")
+    if not 0 < factor < np.inf:
+        raise InputError(f"scale={scale} must be positive, and no infinity")
+    height, width = (round(size * factor) for size in frame.shape)
+    if height * width > MOST_PIXELS:
+        raise InputError(
+            f"scale={scale} makes more pixels than any memory holds; give a smaller one"
+        )
+    return Frame(height, width)
+
+
+def load(path: str | Path, verify: bool = True) -> Decomposition | Alignment:
+    """Read what ``save`` wrote.
+
+    Parameters
+    ----------
+    path : str or Path
+    verify : bool
+        Compare everything with its checksum, so that a damaged result is refused. All of it is read
+        once for that; without, large arrays are only mapped.
+    """
+    kind, facts, arrays = storage.read(path, verify)
     kinds: dict[str, type[Decomposition] | type[Alignment]] = {
         c.__name__: c for c in (Decomposition, Alignment)
     }
     if kind not in kinds:
         raise FormatError(f"{path} holds a {kind!r}, which this rankfold does not know; upgrade it")
-    return kinds[kind]._restore(facts, arrays, path)
+    with storage.damage_named(Path(path)):
+        return kinds[kind]._restore(facts, arrays, path)

@@ -3,7 +3,7 @@
 import csv
 import json
 import shutil
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +18,7 @@ DATA = Path(__file__).parents[1] / "data"
 
 
 def assert_equal(one, two):
-    for name in one.__dataclass_fields__:
+    for name in (field.name for field in fields(one)):
         mine, theirs = getattr(one, name), getattr(two, name)
         if isinstance(mine, rf.Trace):
             for part in ("inner", "outer", "stages", "routes", "matching"):
@@ -35,7 +35,8 @@ def assert_equal(one, two):
 
 def test_an_alignment_comes_back_from_disk_as_it_was(aligned, tmp_path):
     aligned.save(tmp_path / "run")
-    assert sorted(p.name for p in (tmp_path / "run").iterdir()) == ["arrays.npz", "result.json"]
+    written = sorted(p.name for p in (tmp_path / "run").iterdir())
+    assert written == [".rankfold", "arrays.npz", "result.json"]
     assert_equal(aligned, rf.load(tmp_path / "run"))
 
 
@@ -76,7 +77,7 @@ def test_apply_at_other_resolutions_lands_on_the_same_spot():
     result = rf.align(images, method="rpca", frame=(20, 24))
     result = result_module.Alignment(
         **{
-            **{f: getattr(result, f) for f in result.__dataclass_fields__},
+            **{field.name: getattr(result, field.name) for field in fields(result)},
             "transforms": np.stack([np.array([[1.1, -0.2, 9.0], [0.2, 1.1, 6.0], [0, 0, 1]])] * 3),
         }
     )
@@ -113,6 +114,63 @@ def test_points_there_and_back(aligned, heads):
     )
     with pytest.raises(rf.InputError, match=r"points have shape \(3, 2, 2\)"):
         aligned.apply_points(np.zeros((3, 2, 2)))
+
+
+@pytest.mark.parametrize("scale", [-1, 0, np.nan, np.inf, "2", None, True, 1e30])
+def test_a_scale_is_a_positive_number(heads, aligned, scale):
+    with pytest.raises(rf.InputError, match="scale="):
+        aligned.apply_one(0, heads.images[0], scale=scale)
+
+
+@pytest.mark.parametrize("shape", [3, (40,), (40.5, 30), "ab", (2, 30), (10**9, 10**9)])
+def test_a_shape_is_height_and_width(heads, aligned, shape):
+    with pytest.raises(rf.InputError, match=r"shape=.* is not a size|frame \d+x\d+ "):
+        aligned.apply_one(0, heads.images[0], shape=shape)
+
+
+def test_one_picture_is_chosen_by_a_whole_number(heads, aligned):
+    last = aligned.apply_one(7, heads.images[7])
+    np.testing.assert_array_equal(aligned.apply_one(-1, heads.images[7]), last)
+    np.testing.assert_array_equal(aligned.apply_one(np.int64(7), heads.images[7]), last)
+    for index in (8, -9):
+        with pytest.raises(rf.InputError, match="is no picture; give a number from 0 to 7"):
+            aligned.apply_one(index, heads.images[7])
+    for index in (1.0, "image 0", True, None):
+        with pytest.raises(rf.InputError, match="is not a whole number"):
+            aligned.apply_one(index, heads.images[7])
+    with pytest.raises(rf.InputError, match="which=1 is no picture"):
+        aligned.apply_one(0, heads.images[7], which=1)
+
+
+@pytest.mark.parametrize(
+    ("points", "message"),
+    [
+        ([[1, 2], [3]], "points is no array of numbers"),
+        ([["a", "b"]], "points have shape .* and type <U1"),
+        (np.ones((2, 2)) * 1j, "type complex128"),
+        (3, r"points have shape \(\)"),
+        ([[np.inf, 0.0]], "a point lands at infinity, or lies there"),
+        ([[1e308, 1e308]], "a point lands at infinity, or lies there"),
+    ],
+)
+def test_what_are_no_points_gets_a_sentence(aligned, points, message):
+    with pytest.raises(rf.InputError, match=message):
+        aligned.apply_points(points)
+
+
+def test_a_point_that_is_not_known_stays_so(aligned):
+    points = np.array([[1.0, 2.0], [np.nan, 3.0], [4.0, 5.0]])
+    found = aligned.apply_points(points)
+    assert np.isnan(found[:, 1]).all()
+    np.testing.assert_array_equal(found[:, [0, 2]], aligned.apply_points(points[[0, 2]]))
+    masked = np.ma.masked_array([[1, 2], [7, 3], [4, 5]], [[0, 0], [1, 0], [0, 0]])
+    np.testing.assert_array_equal(aligned.apply_points(masked), found)
+
+
+@pytest.mark.parametrize("path", [3, None, b"a.json", "", "a\0.json"])
+def test_transforms_are_exported_to_a_path(aligned, path):
+    with pytest.raises(rf.InputError, match="is no path; give one as text, or a Path"):
+        aligned.export_transforms(path)
 
 
 def test_transforms_are_exported_with_every_digit(aligned, tmp_path):

@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from rankfold.arguments import instance, path_of, switch, whole
 from rankfold.errors import InputError, WriteError
 from rankfold.locking import Lock, holder_of, take
 from rankfold.many.batches import Paths, check_not_nested, find_batches
@@ -23,16 +24,14 @@ from rankfold.many.running import (
     run_on_executor,
 )
 from rankfold.many.work import Job
-from rankfold.report.overview import write_overview
+from rankfold.report.overview import OVERVIEW, write_overview
 from rankfold.runs import BatchRow, ManySummary
-from rankfold.runs.many_tables import SUMMARY, write_tables
+from rankfold.runs.many_tables import SUMMARY, TABLE, write_tables
 from rankfold.scale.limits import limit_of
+from rankfold.storage import LOCK, check_ours
 
 # The page is written again only when so many times as long has passed as writing it took.
 PAGE_SHARE = 20
-
-# Held in the folder of all runs while it is written.
-LOCK = ".rankfold-lock"
 
 
 def align_many(
@@ -95,11 +94,15 @@ def align_many(
         Nothing was started: there are no batches, two would have the same name, an option is
         unknown, or ``out`` holds an earlier summary.
     """
+    whole("workers", workers, least=1)
+    switch("skip_existing", skip_existing)
+    folder = Path(path_of("out", out)).absolute()
+    if reading is not None:
+        instance("reading", reading, Mapping, "pass a dict, as {'grey': True}")
     recipe = _shared_out(recipe_of(reading, options), workers, executor)
     found = find_batches(batches, out)
     if len(found.batches) == 1:
         check_not_nested(found.batches[0].path)
-    folder = Path(out).absolute()
     _make_place(folder, skip_existing, recipe.overwrite)
     watch = watch or UnwatchedMany()
     for sentence in found.left_out:
@@ -192,8 +195,6 @@ def _run(
 
 def _shared_out(recipe: Recipe, workers: int, executor: Submitter | None) -> Recipe:
     """Settle how many threads each batch has: the cores are shared by the workers."""
-    if workers < 1:
-        raise InputError(f"workers={workers} is not a number of processes; use 1, 2, ...")
     if executor is not None and workers != 1:
         raise InputError(f"workers={workers} has no effect with an executor; leave one of them out")
     threads = recipe.options.get("n_jobs")
@@ -211,6 +212,8 @@ def _make_place(folder: Path, skip_existing: bool, overwrite: bool) -> None:
             f"{folder} holds an earlier summary; go on there with skip_existing=True, replace its "
             "runs with overwrite=True, or choose another folder"
         )
+    for name in (SUMMARY, TABLE, OVERVIEW):
+        check_ours(folder / name)
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from rankfold.arguments import path_of, shown
 from rankfold.errors import InputError
 from rankfold.io import FORMATS
 from rankfold.io.encoding import TIFF
@@ -76,8 +77,13 @@ def find_batches(given: Paths | Mapping[str, str | Path], out: str | Path) -> Fo
     if isinstance(given, Mapping):
         batches = tuple(_named(str(name), path) for name, path in given.items())
         return Found(_checked(batches))
+    if not isinstance(given, str | Path | Iterable):
+        raise InputError(
+            f"batches={shown(given)} is a {type(given).__name__}; give a path, several paths, or a "
+            "dict of names and paths"
+        )
     several = [given] if isinstance(given, str | Path) else list(given)
-    paths = [path for one in several for path in _expanded(str(one))]
+    paths = [path for one in several for path in _expanded(path_of("batches", one))]
     # The same folder twice, as in "a/* a/1", is one batch.
     different = list(dict.fromkeys(absolute(path) for path in paths))
     left_out = {path: why for path in different if (why := _why_not(path, out))}
@@ -123,7 +129,7 @@ def _named(name: str, path: str | Path) -> Batch:
             f"{name!r} cannot be the name of a batch, because its run folder is called so; "
             "use a word without slashes and without a dot at its start"
         )
-    return Batch(name, absolute(path))
+    return Batch(path_of("batches", name), absolute(path_of("batches", path)))
 
 
 def _expanded(path: str) -> Iterator[str]:

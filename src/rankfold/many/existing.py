@@ -13,6 +13,7 @@ from rankfold.io import Source
 from rankfold.many.batches import Batch
 from rankfold.many.recipe import Recipe
 from rankfold.runs import Run
+from rankfold.runs.folder import has_names, pictures_of
 
 
 def existing_run(folder: Path, batch: Batch, recipe: Recipe, source: Source) -> Run | None:
@@ -53,10 +54,10 @@ def _difference(run: Run, batch: Batch, recipe: Recipe, source: Source) -> str:
     described = run.config.get("batch", {})
     if "recipe" not in described:
         return "it was not made by align_many"
-    earlier_path = Path(run.config.get("directory", ""), run.config["input"].get("path", ""))
+    earlier_path = pictures_of(run.config) or Path()
     if os.path.realpath(earlier_path) != os.path.realpath(batch.path):
         return f"it was made from {earlier_path}"
-    if tuple(run.names) != source.names:
+    if not has_names(source, run):
         return "its pictures are others by now"
     changed = _changed(json.loads(described["recipe"]), recipe.traced)
     return f"it was made with another {changed}" if changed else ""

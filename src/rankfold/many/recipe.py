@@ -12,13 +12,25 @@ from typing import Any
 import numpy as np
 
 from rankfold.align import AlignSettings, align
+from rankfold.align.arguments import Check, at_least, check_arguments, optional
+from rankfold.arguments import switch
 from rankfold.errors import InputError
 from rankfold.io import Source, open_pictures
 from rankfold.runs import Output, Run
 from rankfold.runs.choice import NAMED_STARTS
+from rankfold.stack import Frame
 
 # Arguments of align that cannot be the same for several batches, or that are chosen here.
 NOT_FOR_MANY = ("images", "frame", "init", "masks", "executor", "observe", "checkpoint")
+# What fields of a recipe may be; keywords of align are looked at by the table of align.
+CHECKS: dict[str, Check] = {
+    "frame": optional(lambda name, value: Frame.of(value, name)),
+    "reduction": optional(at_least(1)),
+    **dict.fromkeys(("crop", "pictures", "report", "overwrite", "force"), switch),
+}
+# The same of how pictures are opened; the other words are looked at where they are.
+CHECKS_OF_READING: dict[str, Check] = dict.fromkeys(("grey", "skip_bad"), switch)
+
 # What does not change a result: a run folder that was made with another value is still good.
 WITHOUT_TRACE = ("force", "overwrite", "command")
 UNTRACED_OPTIONS = ("n_jobs", "memory_limit", "scratch")
@@ -33,8 +45,8 @@ class Opened:
     grey : bool
         Turn colour into grey while reading.
     skip_bad : bool
-        Leave out pictures that cannot be read.
-    frames, stride, select, key
+        Leave out pictures that cannot be used.
+    frames, stride, select, key, isolate
         As in :func:`rankfold.io.open_pictures`.
     """
 
@@ -44,15 +56,21 @@ class Opened:
     stride: int = 1
     select: tuple[str, ...] = ()
     key: str | None = None
+    isolate: bool | None = None
 
     def open(self, path: str) -> Source:
-        """Look at the pictures without reading them, but where bad ones are to be left out."""
+        """Look at the pictures; they are read only to find those that have to be left out."""
         source = open_pictures(
-            path, frames=self.frames, stride=self.stride, select=self.select, key=self.key
+            path,
+            frames=self.frames,
+            stride=self.stride,
+            select=self.select,
+            key=self.key,
+            isolate=self.isolate,
         )
         if self.grey:
             source = source.in_grey()
-        return source.without_bad() if self.skip_bad else source
+        return source.for_alignment(self.skip_bad)
 
 
 @dataclass(frozen=True)
@@ -158,6 +176,10 @@ def recipe_of(reading: Mapping[str, Any] | None, options: Mapping[str, Any]) -> 
         # A worker may have another working folder.
         chosen["init"] = str(Path(init).absolute())
     further = {name: value for name, value in options.items() if name not in own}
+    for checks, given in ((CHECKS, chosen), (CHECKS_OF_READING, how)):
+        for name in checks.keys() & given.keys():
+            checks[name](name, given[name])
+    check_arguments(further)
     return Recipe(**chosen, opened=Opened(**how), options=further)
 
 

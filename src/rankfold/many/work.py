@@ -16,8 +16,10 @@ from typing import Any
 
 from rankfold import runs
 from rankfold.align.plan import Plan
+from rankfold.compiled import CacheWarning
 from rankfold.errors import ConvergenceWarning, InputError, RankfoldError
 from rankfold.io import Source
+from rankfold.libraries import quiet_libraries
 from rankfold.many.batches import Batch, check_not_nested
 from rankfold.many.existing import existing_run
 from rankfold.many.recipe import Recipe
@@ -79,9 +81,11 @@ def run_batch(job: Job, watch: Watch | None = None) -> BatchRow:
     BatchRow
     """
     try:
-        with warnings.catch_warnings():
+        with quiet_libraries(), warnings.catch_warnings():
             # The status is in the row.
             warnings.simplefilter("ignore", ConvergenceWarning)
+            # The process that has the batches says it once for all.
+            warnings.simplefilter("ignore", CacheWarning)
             return _run(job, watch)
     except MemoryError:
         return job.failed(NO_MEMORY)

@@ -11,17 +11,17 @@ import os
 import signal
 import sys
 import threading
+import time
 from collections import deque
 from collections.abc import Callable, Generator, Iterator, Sequence
-from contextlib import closing, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
-from multiprocessing import get_context, parent_process
+from multiprocessing import get_context, parent_process, resource_tracker
 from multiprocessing.connection import Connection, wait
-from types import FrameType
 from typing import Any
 
-# Exit code of a process that was asked to end.
-TERMINATED = 128 + signal.SIGTERM
+from rankfold.interruptions import SIGNALS, TERMINATED, Terminated, uninterrupted
+
 # Seconds that a worker has to clean up before it is killed.
 PATIENCE = 20.0
 
@@ -58,7 +58,8 @@ class Worker:
         self.pipe, theirs = context.Pipe()
         # Not a daemon: those may not have processes of their own.
         self._process = context.Process(target=serve, args=(theirs, function), name="rankfold")
-        self._process.start()
+        with _sheltered():
+            self._process.start()
         # With their end open here as well, one would never learn that the process is gone.
         theirs.close()
 
@@ -76,12 +77,15 @@ class Worker:
         with suppress(BrokenPipeError):
             self.pipe.send(job)
 
-    def end(self, busy: bool) -> None:
-        """End the process: an idle one sees that the pipe is closed, a busy one is asked."""
+    def leave(self, busy: bool) -> None:
+        """Have the process end: an idle one sees that the pipe is closed, a busy one is asked."""
         self.pipe.close()
         if busy:
             self._process.terminate()
-        self._process.join(PATIENCE)
+
+    def end(self, patience: float = PATIENCE) -> None:
+        """Wait until the process has left; after so many seconds it is killed."""
+        self._process.join(patience)
         if self._process.is_alive():
             self._process.kill()
             self._process.join()
@@ -98,14 +102,30 @@ def serve(pipe: Connection[Any, Any], function: Callable[[Any], Any]) -> None:
     """
     # Ctrl-C at a terminal reaches every process; the one that started this decides what ends.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.signal(signal.SIGTERM, _leave)
+    if hasattr(signal, "pthread_sigmask"):
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
     threading.Thread(target=_follow_parent, daemon=True).start()
+    try:
+        with SIGNALS.listening():
+            _work(pipe, function)
+    except Terminated:
+        # What was half written has been removed on the way out.
+        sys.exit(TERMINATED)
+
+
+def _work(pipe: Connection[Any, Any], function: Callable[[Any], Any]) -> None:
+    """Run whatever comes through a pipe."""
     while True:
         try:
             job = pipe.recv()
         except EOFError:
             return
-        pipe.send(function(job))
+        result = function(job)
+        try:
+            pipe.send(result)
+        except BrokenPipeError:
+            # Nobody wants it any more.
+            return
 
 
 def run_jobs(
@@ -113,7 +133,8 @@ def run_jobs(
     function: Callable[[Any], Any],
     count: int,
     begins: Callable[[int], object],
-) -> Iterator[tuple[int, Any]]:
+    patience: float = PATIENCE,
+) -> Generator[tuple[int, Any], None, None]:
     """Run jobs on so many processes, and give each result as it comes.
 
     A job whose process was killed is tried once more when all others are done, alone.
@@ -127,6 +148,8 @@ def run_jobs(
         Processes at a time.
     begins : callable
         Told the number of every job that is handed over.
+    patience : float
+        Seconds that all processes have to clean up, if whoever takes the results stops.
 
     Yields
     ------
@@ -135,14 +158,14 @@ def run_jobs(
     """
     killed = []
     everything = list(range(len(jobs)))
-    with closing(_in_parallel(everything, jobs, function, count, begins)) as ended:
+    with closing(_in_parallel(everything, jobs, function, count, begins, patience)) as ended:
         for k, result in ended:
             if isinstance(result, Died) and result.was_killed:
                 killed.append(k)
             else:
                 yield k, result
     # With fewer neighbours there is more memory.
-    yield from _in_parallel(sorted(killed), jobs, function, 1, begins)
+    yield from _in_parallel(sorted(killed), jobs, function, 1, begins, patience)
 
 
 def _in_parallel(
@@ -151,6 +174,7 @@ def _in_parallel(
     function: Callable[[Any], Any],
     count: int,
     begins: Callable[[int], object],
+    patience: float,
 ) -> Generator[tuple[int, Any], None, None]:
     """Run the jobs of these numbers, so many at a time."""
     waiting = deque(numbers)
@@ -160,31 +184,46 @@ def _in_parallel(
         while waiting or busy:
             while waiting and len(busy) < count:
                 k = waiting.popleft()
-                worker = idle.pop() if idle else Worker(function)
-                busy[worker.pipe] = (worker, k)
+                # A process that nobody knows of could not be ended.
+                with uninterrupted():
+                    worker = idle.pop() if idle else Worker(function)
+                    busy[worker.pipe] = (worker, k)
                 worker.send(jobs[k])
                 begins(k)
             for pipe in wait(list(busy)):
                 worker, k = busy[pipe]
                 result = worker.result()
+                # In this order, so that a worker is always in one of them.
+                if not isinstance(result, Died):
+                    idle.append(worker)
                 del busy[pipe]
                 if isinstance(result, Died):
-                    worker.end(busy=False)
-                else:
-                    idle.append(worker)
+                    worker.end()
                 yield k, result
     finally:
+        # All of them first: they clean up at the same time.
         for worker, _ in busy.values():
-            worker.end(busy=True)
+            worker.leave(busy=True)
         for worker in idle:
-            worker.end(busy=False)
+            worker.leave(busy=False)
+        until = time.monotonic() + patience
+        for worker in {*idle, *(one for one, _ in busy.values())}:
+            worker.end(max(until - time.monotonic(), 0.0))
 
 
-def _leave(*_: int | FrameType | None) -> None:
-    """End by an exception, so that what is half written is removed on the way out."""
-    # Whoever asks a second time must not interrupt that.
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)
-    sys.exit(TERMINATED)
+@contextmanager
+def _sheltered() -> Iterator[None]:
+    """Start processes to which Ctrl-C does nothing, not even while they import."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    # Python starts its tracker with the first process, and unblocks Ctrl-C on the way; so before.
+    resource_tracker.ensure_running()
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _follow_parent() -> None:

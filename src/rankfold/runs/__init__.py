@@ -8,13 +8,14 @@
 
 from rankfold.outputs import AREAS
 from rankfold.outputs.originals import match_names
+from rankfold.runs.apart import check_no_original
 from rankfold.runs.applying import apply_run
 from rankfold.runs.choice import Choice, choose, choose_as_they_lie, transforms_of
 from rankfold.runs.decomposing import run_decompose
 from rankfold.runs.display import as_bytes, display_range
 from rankfold.runs.folder import Run, fill, is_run, load_alignment, open_run, write_parts
 from rankfold.runs.jobs import Output, run_align
-from rankfold.runs.leftovers import Cleaned, Leftover, clean, leftovers, unfinished
+from rankfold.runs.leftovers import Cleaned, Leftover, can_go_on, clean, leftovers, unfinished
 from rankfold.runs.made import Made, originals_of_run
 from rankfold.runs.many import BatchRow, BatchState, ManySummary
 from rankfold.runs.masking import mask_run
@@ -45,6 +46,8 @@ __all__ = [
     "Watch",
     "apply_run",
     "as_bytes",
+    "can_go_on",
+    "check_no_original",
     "choose",
     "choose_as_they_lie",
     "clean",

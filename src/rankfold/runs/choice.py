@@ -14,6 +14,7 @@ from rankfold.align.reduction import (
     lossless_reduction,
     reduction_for_frame,
 )
+from rankfold.arguments import whole
 from rankfold.errors import InputError
 from rankfold.families import Floats, get_family, shift
 from rankfold.io import Source
@@ -78,7 +79,9 @@ def choose(
     Choice
     """
     # A frame that is none is refused before anything else is looked at.
-    grid = None if frame is None else Frame(*frame)
+    grid = None if frame is None else Frame.of(frame)
+    if reduction is not None:
+        whole("reduction", reduction, least=1)
     if init in NAMED_STARTS:
         return _choose_by_size(sample or source, grid, init, reduction)
     if init.lower().endswith(".csv"):

@@ -16,6 +16,7 @@ from rankfold.runs.choice import Choice
 from rankfold.runs.folder import fill
 from rankfold.runs.jobs import (
     Output,
+    check_before,
     check_schedule,
     finish,
     name_leftovers,
@@ -59,6 +60,7 @@ def run_decompose(
     output = output or Output()
     watch = watch or Unwatched()
     check_schedule("rpca", options)
+    check_before(folder, source, output)
     began = time.perf_counter()
     name_leftovers(folder, watch, goes_on=False)
     with whole_or_nothing(folder, output.overwrite) as draft:

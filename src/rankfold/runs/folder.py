@@ -8,6 +8,7 @@ where the truth is known, and the pictures in the format in which they came.
 from __future__ import annotations
 
 import json
+import os
 import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -26,6 +27,7 @@ from rankfold.runs.feeding import magnitude_if_unsigned
 from rankfold.runs.thumbnails import small_copies
 from rankfold.runs.trace import trace_lines
 from rankfold.scale import streamed
+from rankfold.schema import FLAG, LIST, NUMBER, TABLE, TEXT, Schema, check, words
 from rankfold.stack import Stack
 
 # What the files of a run folder are called; those of the result are named in rankfold.storage.
@@ -33,6 +35,35 @@ CONFIG = "config.toml"
 TRACE = "trace.jsonl"
 INPUTS = "inputs.npz"
 METRICS = "metrics.json"
+
+# What is read of the config, if it is there.
+DESCRIBED: Schema = {
+    "input": TABLE,
+    "seconds": NUMBER,
+    "directory": TEXT,
+    "options": TABLE,
+    "batch": TABLE,
+}
+INPUT: Schema = {
+    "names": LIST,
+    "path": TEXT,
+    "path_bytes": TEXT,
+    "format": TEXT,
+    "opened_with": TABLE,
+    "dtype": TEXT,
+    "left_out": LIST,
+}
+
+
+# How the pictures were opened: arguments of rankfold.io.open_pictures, and whether in grey.
+OPENED: Schema = {
+    "frames": TEXT,
+    "stride": NUMBER,
+    "select": LIST,
+    "key": TEXT,
+    "isolate": FLAG,
+    "grey": FLAG,
+}
 
 
 @dataclass(frozen=True)
@@ -65,6 +96,21 @@ class Run:
     def names(self) -> list[str]:
         """What the pictures are called."""
         return list(self.config["input"]["names"])
+
+
+def pictures_of(config: Mapping[str, Any]) -> Path | None:
+    """Where a run has read its pictures, by its config; None if it does not say."""
+    described = config["input"]
+    if "path_bytes" in described:
+        return Path(os.fsdecode(bytes.fromhex(described["path_bytes"])))
+    if "path" not in described:
+        return None
+    return Path(config.get("directory", "."), described["path"])
+
+
+def has_names(source: Source, run: Run) -> bool:
+    """Whether pictures have the names of those of a run."""
+    return [_as_unicode(name) for name in source.names] == run.names
 
 
 def fill(
@@ -102,17 +148,19 @@ def fill(
     described = {**config.get("input", {}), **_describe(stack, source)}
     whole: dict[str, Any] = _as_toml({**config, "input": described})
     copies = small_copies(stack)
-    result.save_into(folder)
     _write_config(folder / CONFIG, whole)
     with (folder / TRACE).open("w", encoding="utf-8") as file:
         file.writelines(json.dumps(line) + "\n" for line in trace_lines(result.trace))
     # The names of the arrays sort in the order of the pictures.
     places = shown or range(len(copies))
     numbered: dict[str, Any] = {f"{k:06d}": copy for k, copy in zip(places, copies, strict=True)}
-    np.savez_compressed(folder / INPUTS, **numbered)
+    storage.write_arrays(folder / INPUTS, numbered)
     if metrics:
         text = json.dumps(metrics, indent=1) + "\n"
         (folder / METRICS).write_text(text, encoding="utf-8")
+    # Last, because the result has the checksums of what is beside it.
+    beside = [CONFIG, TRACE, INPUTS, *([METRICS] if metrics else [])]
+    result.save_into(folder, beside)
     return Run(folder, result, whole, copies, dict(metrics or {}), tuple(shown))
 
 
@@ -128,20 +176,31 @@ def open_run(path: str | Path) -> Run:
     Run
     """
     folder = Path(path)
+    return storage.while_it_stays(folder, lambda: _opened(folder))
+
+
+def _opened(folder: Path) -> Run:
+    """Read a run folder that nobody replaces meanwhile."""
     # A folder that holds no result at all is refused here, with its own sentence.
     result = load(folder)
-    try:
+    if not (folder / CONFIG).is_file():
+        raise FormatError(f"{folder} is a result but not a whole run; run align again")
+    known = storage.check_beside(folder)
+    with storage.damage_named(folder):
         config = tomllib.loads((folder / CONFIG).read_text(encoding="utf-8"))
-        with np.load(folder / INPUTS, allow_pickle=False) as stored:
+        with np.load(storage.regular(folder / INPUTS), allow_pickle=False) as stored:
             kept = sorted(stored.files)
             inputs = [stored[name] for name in kept]
-        metrics = _read_metrics(folder / METRICS)
-    except (OSError, ValueError, EOFError, KeyError, *storage.DAMAGED) as error:
-        raise FormatError(
-            f"{folder} is a result but not a whole run ({error}); run align again"
-        ) from error
-    # Of a large batch only some have a copy, under their numbers.
-    shown = tuple(int(name) for name in kept) if len(kept) < len(result.low_rank) else ()
+        # A file of this name that somebody has put there says nothing of this run.
+        has_metrics = known is None or METRICS in known
+        metrics = _read_metrics(folder / METRICS) if has_metrics else {}
+        count = len(result.low_rank)
+        _check_config(config, count)
+        _check_copies(inputs)
+        # Of a large batch only some have a copy, under their numbers.
+        shown = tuple(int(name) for name in kept) if len(kept) != count else ()
+        if any(not 0 <= k < count for k in shown):
+            raise ValueError(f"{INPUTS} has pictures that are not in the result")
     return Run(folder, result, config, inputs, metrics, shown)
 
 
@@ -220,24 +279,56 @@ def _describe(stack: Stack, source: Source | None) -> dict[str, Any]:
     described: dict[str, Any] = {"names": list(names), "reduction": stack.reduction}
     if source is not None:
         described["path"] = source.path
+        if _as_unicode(source.path) != source.path:
+            # No text says where that is.
+            described["path_bytes"] = os.fsencode(Path(source.path).absolute()).hex()
         described["format"] = source.format
+        described["opened_with"] = dict(source.opened_with)
         described["dtype"] = str(source.dtype)
         described["left_out"] = list(source.left_out)
     return described
 
 
 def _write_config(path: Path, config: dict[str, Any]) -> None:
-    """Write TOML; a file name that is no valid Unicode gets question marks instead of an error."""
+    """Write TOML."""
     import tomli_w
 
-    path.write_text(tomli_w.dumps(config), encoding="utf-8", errors="replace")
+    path.write_text(_as_unicode(tomli_w.dumps(config)), encoding="utf-8")
+
+
+def _as_unicode(text: str) -> str:
+    """Text that TOML can hold: bytes of a file name that are no text become question marks."""
+    return text.encode(errors="replace").decode()
+
+
+def _check_config(config: dict[str, Any], count: int) -> None:
+    """Refuse a config that is not of so many pictures."""
+    check(config, DESCRIBED)
+    check(config["input"], INPUT)
+    opened_with = config["input"].get("opened_with", {})
+    check(opened_with, OPENED)
+    if not opened_with.keys() <= OPENED.keys():
+        raise ValueError(f"{CONFIG} does not say how its pictures were opened")
+    if len(words("names", config["input"]["names"])) != count:
+        raise ValueError(f"{CONFIG} does not name {count} pictures")
+
+
+def _check_copies(copies: Sequence[Array]) -> None:
+    """Refuse small copies that are no pictures, or of different kinds."""
+    for copy in copies:
+        if copy.dtype != np.uint8 or copy.ndim not in (2, 3) or not copy.size:
+            raise ValueError(f"{INPUTS} has something in it that is no picture")
+    if len({copy.shape[2:] for copy in copies}) > 1:
+        raise ValueError(f"{INPUTS} has grey pictures and some in colour")
 
 
 def _read_metrics(path: Path) -> dict[str, Any]:
     """Read the errors against the truth, if they were written."""
     if not path.is_file():
         return {}
-    metrics: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    metrics = json.loads(path.read_text(encoding="utf-8"))
+    if not isinstance(metrics, dict):
+        raise ValueError(f"{METRICS} is not of the right type")
     return metrics
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -13,17 +12,19 @@ import numpy as np
 import numpy.typing as npt
 
 from rankfold.align import align
-from rankfold.align.checkpoints import Checkpoint, is_checkpoint
+from rankfold.align.checkpoints import Checkpoint, remove_checkpoint
 from rankfold.align.matching import index_of
 from rankfold.align.methods import get_method
 from rankfold.align.request import schedule_for
 from rankfold.crop import crop_to_common
 from rankfold.errors import InputError
 from rankfold.io import Source
+from rankfold.io.folders import picture_files
 from rankfold.result import Alignment
+from rankfold.runs.apart import check_apart
 from rankfold.runs.choice import Choice
 from rankfold.runs.folder import Run, fill, write_parts
-from rankfold.runs.leftovers import leftovers, unfinished
+from rankfold.runs.leftovers import can_go_on, leftovers, unfinished
 from rankfold.runs.planning import keeps_views, resolved_route
 from rankfold.runs.showing import shown_in, shown_of
 from rankfold.runs.starts import starts_of
@@ -101,6 +102,7 @@ def run_align(
     output = output or Output()
     watch = watch or Unwatched()
     check_schedule("meadmm", options)
+    check_before(folder, source, output)
     route = _check_start(source, options)
     sample = sample_in(source, options.get("sample", "auto"), options.get("settings"), crop)
     if sample is None:
@@ -145,7 +147,7 @@ def run_align(
         remarks += finish(run, source, output, watch)
     if checkpoint is not None:
         # Not before the run folder is in its place: writing it may be interrupted too.
-        shutil.rmtree(checkpoint.folder)
+        remove_checkpoint(checkpoint.folder)
     return AlignmentSummary(
         folder=Path(folder),
         status=result.status,
@@ -173,9 +175,10 @@ def run_align(
 def _checkpoint(folder: str | Path, options: Mapping[str, Any], resume: bool) -> Checkpoint | None:
     """Where an alignment keeps what it needs to go on; None for a method that moves nothing."""
     place = unfinished(folder)
-    if resume and not is_checkpoint(place):
+    if resume and not can_go_on(folder):
         raise InputError(
-            f"there is nothing to go on from, because {place} is not there; leave out resume=True"
+            f"there is nothing to go on from, because {place} is not there or has nothing yet; "
+            "leave out resume=True"
         )
     if not get_method(options.get("method", "meadmm")).moves:
         return None
@@ -196,6 +199,16 @@ def check_schedule(default: str, options: Mapping[str, Any]) -> None:
     names = ("projector", "rank_surrogate", "schedule")
     chosen = {name: options[name] for name in names if name in options}
     schedule_for(options.get("method", default), **chosen)
+
+
+def check_before(folder: str | Path, source: Source, output: Output) -> None:
+    """Refuse, before anything is read, what could not be written at the end."""
+    check_apart(folder, source)
+    if output.pictures and (output.format or source.format) == "pictures":
+        try:
+            picture_files(source.names, source)
+        except InputError as error:
+            raise InputError(f"{error}; or write no pictures") from error
 
 
 def _check_start(source: Source, options: Mapping[str, Any]) -> str:

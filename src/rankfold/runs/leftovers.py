@@ -8,15 +8,24 @@ system lets go of its lock, and so a leftover is told from a run that is alive.
 from __future__ import annotations
 
 import re
-import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from rankfold.align.checkpoints import LOCK as CHECKPOINT_LOCK
-from rankfold.align.checkpoints import is_checkpoint
-from rankfold.locking import is_held, take
-from rankfold.storage import DRAFT, INSIDE, LOCK, REPLACED, lock_of
+from rankfold.align.checkpoints import has_head, is_checkpoint, remove_checkpoint
+from rankfold.locking import is_held, is_lock, remove_unheld, take
+from rankfold.storage import (
+    DRAFT,
+    DRAFT_FILE,
+    INSIDE,
+    LOCK,
+    RANDOM,
+    REPLACED,
+    lock_of,
+    remove_ours,
+    restore_interrupted,
+)
 
 # The checkpoint of a run is beside it, under its name and this.
 UNFINISHED = ".unfinished"
@@ -28,6 +37,11 @@ def unfinished(run: str | Path) -> Path:
     return place.with_name(place.name + UNFINISHED)
 
 
+def can_go_on(run: str | Path) -> bool:
+    """Say whether there is something from which an interrupted run can go on."""
+    return has_head(unfinished(run))
+
+
 @dataclass(frozen=True)
 class Kind:
     """A row of KINDS."""
@@ -35,10 +49,21 @@ class Kind:
     name: str
     # What it is, for sentences.
     sentence: str
-    # Of the names of such files; its group is the name of the run.
+    # Of the names of such files; its groups are the name of the run, or of another file.
     pattern: re.Pattern[str]
-    # Whether something with such a name is what it looks like.
+    # Whether something with such a name is what it looks like, if it is no link.
     is_ours: Callable[[Path], bool] = Path.is_dir
+
+    def made_by(self, path: Path) -> Path | None:
+        """What was being made when something was left; None if it is not of this kind."""
+        match = self.pattern.fullmatch(path.name)
+        if match is None or path.is_symlink() or not self.is_ours(path):
+            return None
+        name = "".join(match.groups(""))
+        if name:
+            return path.with_name(name)
+        # The lock of many runs is in their folder, and the working folder has no short name.
+        return path.parent if path.parent.name else path.parent.resolve()
 
 
 def _is_unfinished(path: Path) -> bool:
@@ -46,16 +71,14 @@ def _is_unfinished(path: Path) -> bool:
     return path.is_dir() and (is_checkpoint(path) or not any(path.iterdir()))
 
 
-_RANDOM = "-[a-z0-9_]{8}"
-
 KINDS: dict[str, Kind] = {
     kind.name: kind
     for kind in (
-        Kind("draft", "a draft", re.compile(rf"\.(.+){_RANDOM}{re.escape(DRAFT)}")),
+        Kind("draft", "a draft", re.compile(rf"\.(.+){RANDOM}{re.escape(DRAFT)}")),
         Kind(
             "replaced",
             "the folder that was being replaced",
-            re.compile(rf"\.(.+){_RANDOM}{re.escape(REPLACED)}"),
+            re.compile(rf"\.(.+){RANDOM}{re.escape(REPLACED)}"),
         ),
         Kind(
             "unfinished",
@@ -63,7 +86,8 @@ KINDS: dict[str, Kind] = {
             re.compile(rf"(.+){re.escape(UNFINISHED)}"),
             _is_unfinished,
         ),
-        Kind("lock", "a lock", re.compile(rf"\.(.+){re.escape(LOCK)}"), Path.is_file),
+        Kind("file", "a file that was being written", DRAFT_FILE, Path.is_file),
+        Kind("lock", "a lock", re.compile(rf"(?:\.(.+))?{re.escape(LOCK)}"), is_lock),
     )
 }
 """What a killed run may leave, by name."""
@@ -79,7 +103,7 @@ class Leftover:
     kind : str
         A row of KINDS.
     run : Path
-        The run folder that was being made.
+        The run folder, or the file, that was being made.
     """
 
     path: Path
@@ -110,7 +134,8 @@ class Leftover:
     @property
     def is_in_use(self) -> bool:
         """Whether a living process needs it."""
-        return is_held(lock_of(self.run)) or is_held(self.path / CHECKPOINT_LOCK)
+        locks = (lock_of(self.run), self.path / CHECKPOINT_LOCK, self.path)
+        return any(is_held(lock) for lock in locks)
 
 
 @dataclass(frozen=True)
@@ -206,20 +231,26 @@ def _in_folder(folder: Path) -> Iterator[Leftover]:
         return
     for path in sorted(folder.iterdir()):
         for kind in KINDS.values():
-            match = kind.pattern.fullmatch(path.name)
-            if match is not None and kind.is_ours(path):
-                yield Leftover(path, kind.name, path.with_name(match[1]))
+            made = kind.made_by(path)
+            if made is not None:
+                yield Leftover(path, kind.name, made)
 
 
 def _remove(one: Leftover) -> bool:
-    """Remove a leftover, or put it back; False if somebody needs it now."""
+    """Remove a leftover, or put it back; False if somebody needs it now, or it cannot go."""
+    if one.path.is_file():
+        return remove_unheld(one.path)
     lock = take(lock_of(one.run))
     if lock is None:
         return False
     # While the lock is held, no run can begin there. Its own file goes with it.
     with lock:
-        if one._may_go_back:
-            (one.path / INSIDE).rename(one.run)
-        if one.path.is_dir():
-            shutil.rmtree(one.path)
-    return True
+        if one.kind == "replaced":
+            restore_interrupted(one.run)
+        elif one.kind == "unfinished":
+            remove_checkpoint(one.path)
+        elif one.kind == "draft":
+            remove_ours(one.path)
+    # What else is in the folder of a checkpoint stays.
+    is_other = one.kind == "unfinished" and not is_checkpoint(one.path)
+    return is_other or not one.path.exists()

@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from rankfold.errors import InputError
-from rankfold.io import Source, open_pictures
-from rankfold.io.folders import flat
-from rankfold.runs.folder import open_run
+from rankfold.io import Source, reopen
+from rankfold.io.file_names import are_distinct, flat, inside
+from rankfold.result import Alignment
+from rankfold.runs.folder import has_names, open_run, pictures_of
 from rankfold.runs.watch import Watch
 
 # Endings of what can be written as one picture.
@@ -48,11 +49,15 @@ def plain_names(source: Source) -> tuple[str, ...]:
     """What masks and other pictures beside the originals are called, without an ending.
 
     Folders become part of the name, and only the ending of a picture is taken off. Where two would
-    be called the same, all keep their endings.
+    be called the same, all keep their endings, and if that is not enough their folders.
     """
     full = [flat(name) for name in source.names]
     short = [_without_ending(name) for name in full]
-    return tuple(short if len(set(short)) == len(short) else full)
+    if are_distinct(short):
+        return tuple(short)
+    if are_distinct(full):
+        return tuple(full)
+    return tuple(inside(name) for name in source.names)
 
 
 def _without_ending(name: str) -> str:
@@ -69,24 +74,21 @@ def originals_of_run(run: str | Path) -> Source:
     run : str or Path
         A run folder.
     """
-    config = open_run(run).config
-    described = config["input"]
-    path = described.get("path")
-    if path is None:
+    known = open_run(run)
+    place = pictures_of(known.config)
+    if place is None:
         raise InputError(f"{run} does not say where its pictures are; name them")
-    place = Path(config.get("directory", "."), path)
+    result = known.result
+    names = result.names if isinstance(result, Alignment) else known.names
     try:
-        source = open_pictures(str(place))
+        source = reopen(str(place), known.config["input"].get("opened_with", {})).named(names)
     except InputError as error:
         raise InputError(
             f"the pictures of {run} are no longer at {place} ({error}); name them"
         ) from error
-    if list(source.names) == list(described["names"]):
+    if has_names(source, known):
         return source
-    raise InputError(
-        f"{place} no longer has just the pictures of {run}, or only some of them were taken; name "
-        "them as they were given"
-    )
+    raise InputError(f"{place} no longer has the pictures of {run}; name them as they were given")
 
 
 def stepping(watch: Watch, text: str) -> Callable[[int, int], None]:

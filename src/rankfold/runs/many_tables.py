@@ -9,12 +9,12 @@ from __future__ import annotations
 import csv
 import io
 import json
-import os
-import tempfile
 from pathlib import Path
 
 from rankfold.errors import WriteError
+from rankfold.neutral import cell, encodable
 from rankfold.runs.many import ManySummary
+from rankfold.storage import whole_file
 
 SUMMARY = "summary.json"
 TABLE = "summary.csv"
@@ -43,7 +43,7 @@ def write_tables(summary: ManySummary) -> None:
     ----------
     summary : ManySummary
     """
-    text = json.dumps(summary.as_dict(), indent=1) + "\n"
+    text = json.dumps(encodable(summary.as_dict()), indent=1) + "\n"
     replace_text(summary.folder / SUMMARY, text)
     replace_text(summary.folder / TABLE, _csv(summary))
 
@@ -58,23 +58,12 @@ def replace_text(path: Path, text: str) -> None:
         Bytes of a file name that are no text become question marks.
     """
     try:
-        number, draft = tempfile.mkstemp(prefix=f".{path.name}-", dir=path.parent)
-    except OSError as error:
-        raise WriteError(
-            f"{path} cannot be written ({error.strerror}); choose a folder that you may write to"
-        ) from error
-    try:
-        with os.fdopen(number, "w", encoding="utf-8", errors="replace", newline="") as file:
-            file.write(text)
-        # A temporary file is private to its user; this one is for whoever may see the folder.
-        Path(draft).chmod(path.parent.stat().st_mode & 0o666)
-        Path(draft).replace(path)
-    except OSError as error:
-        Path(draft).unlink(missing_ok=True)
-        raise WriteError(f"{path} cannot be written ({error.strerror}); make room there") from error
-    except BaseException:
-        Path(draft).unlink(missing_ok=True)
+        with whole_file(path, overwrite=True, ours=True, begin=True) as draft:
+            draft.write_text(text, encoding="utf-8", errors="replace", newline="")
+    except WriteError:
         raise
+    except OSError as error:
+        raise WriteError(f"{path} cannot be written ({error.strerror}); make room there") from error
 
 
 def _csv(summary: ManySummary) -> str:
@@ -83,5 +72,10 @@ def _csv(summary: ManySummary) -> str:
     writer = csv.DictWriter(text, COLUMNS, extrasaction="ignore", lineterminator="\n")
     writer.writeheader()
     for row in summary.rows:
-        writer.writerow(row.as_dict())
+        writer.writerow({name: _cell(value) for name, value in row.as_dict().items()})
     return text.getvalue()
+
+
+def _cell(value: object) -> object:
+    """A value of a row; text is made harmless."""
+    return cell(value) if isinstance(value, str) else value

@@ -15,6 +15,7 @@ from rankfold.io import FORMATS, Source, write_picture, write_pictures
 from rankfold.moving import foreground
 from rankfold.outputs import Foreground
 from rankfold.result import Decomposition, load
+from rankfold.runs.apart import check_apart
 from rankfold.runs.display import Array
 from rankfold.runs.feeding import feeding
 from rankfold.runs.made import BLACK, WHITE, Made, plain_names, stepping
@@ -58,6 +59,7 @@ def mask_run(
     **options
         Further arguments of :func:`rankfold.foreground` or :meth:`rankfold.Alignment.mask`.
     """
+    check_apart(folder, source, run)
     watching = watch or Unwatched()
     if run is not None and camera != "auto":
         raise InputError(
@@ -117,30 +119,33 @@ def _write_masks(
     """Write masks and backgrounds in one pass; return what there is to say in numbers."""
     names = plain_names(source)
     chosen = format or ("video" if source.format == "video" else "pictures")
-    like_masks = mask_source(source, names)
+    # As what could not be judged, so that each of both is found by the name of the other.
+    files = tuple(f"{name}.png" for name in names)
+    like_masks = mask_source(source, files)
 
     def write_to(
         part: str, called: tuple[str, ...], like: Source, pictures: Iterator[Array]
     ) -> None:
         write_pictures(folder / part, called, pictures, like, chosen)
 
-    writers = [partial(write_to, "masks", names, like_masks)]
+    writers = [partial(write_to, "masks", files, like_masks)]
     if background:
         writers.append(partial(write_to, "background", source.names, source))
     in_front = 0
     judged = 0
     pixels = 0
     with feeding(writers) as feeds:
-        for name, one in zip(names, found, strict=True):
+        for name, one in zip(files, found, strict=True):
             levels = np.where(one.mask, WHITE, BLACK).astype(np.float64)
             feeds.put([levels, one.background.astype(np.float64)][: len(writers)])
             in_front += int(one.mask.sum())
             judged += int(one.judged.sum())
             pixels += one.mask.size
             if not one.judged.all():
-                (folder / "not_judged").mkdir(exist_ok=True)
                 blind = np.where(one.judged, BLACK, WHITE).astype(np.uint8)
-                write_picture(folder / "not_judged" / f"{name}.png", blind)
+                file = folder / "not_judged" / name
+                file.parent.mkdir(parents=True, exist_ok=True)
+                write_picture(file, blind)
             watch.advance()
     if feeds.reasons:
         raise InputError(feeds.reasons[0])

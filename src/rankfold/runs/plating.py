@@ -6,9 +6,10 @@ from pathlib import Path
 from typing import Any
 
 from rankfold.errors import InputError
-from rankfold.io import Source, read_metadata
+from rankfold.io import Source
 from rankfold.outputs import Plate
-from rankfold.outputs.plate import check_apart
+from rankfold.outputs.plate import check_two_files
+from rankfold.runs.apart import check_apart
 from rankfold.runs.folder import load_alignment
 from rankfold.runs.made import WRITABLE, Made, stepping
 from rankfold.runs.watch import Unwatched, Watch
@@ -45,7 +46,7 @@ def plate_run(
         Further arguments of :meth:`rankfold.Alignment.plate`.
     """
     check_writable(path, source, overwrite)
-    check_apart(path, confidence)
+    check_two_files(path, confidence)
     if confidence is not None:
         check_writable(confidence, source, overwrite)
     watching = watch or Unwatched()
@@ -53,7 +54,7 @@ def plate_run(
         source, progress=stepping(watching, "putting the plate together"), **options
     )
     like = source.names.index(plate.light) if plate.light else 0
-    metadata = read_metadata(source.files[like]) if source.files else read_metadata("")
+    metadata = source.metadata(like)
     watching.say("writing")
     plate.save(path, confidence, overwrite, metadata)
     return Made(Path(path), plate.sentence, _figures(plate))
@@ -79,5 +80,4 @@ def check_writable(path: str | Path, source: Source, overwrite: bool) -> None:
         known = ", ".join(ending[1:] for ending in WRITABLE)
         raise InputError(f"cannot tell a format from {target.name!r}; end it in one of {known}")
     check_free(target, overwrite)
-    if target.resolve() in {file.resolve() for file in source.files}:
-        raise InputError(f"{target} is one of the pictures; choose another name")
+    check_apart(target, source)

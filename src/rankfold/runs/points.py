@@ -9,6 +9,7 @@ import numpy as np
 
 from rankfold.errors import InputError
 from rankfold.families import Floats
+from rankfold.neutral import from_cell
 from rankfold.stack import Points
 
 FRAME_ROW = "frame"  # the row with the places of the points in the frame
@@ -44,7 +45,7 @@ def _read_table(path: str | Path) -> dict[str, Floats]:
             filled = [row for row in csv.reader(file) if row]
         # The heading is optional: whoever has a spreadsheet has one.
         rows = [row for row in filled if row[0].strip().lower() != HEADING]
-        return {row[0].strip(): _coordinates(row[1:]) for row in rows}
+        return {from_cell(row[0].strip()): _coordinates(row[1:]) for row in rows}
     except OSError as error:
         raise InputError(f"{path} cannot be read ({error.strerror}); check the name") from error
     except ValueError as error:

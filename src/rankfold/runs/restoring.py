@@ -9,8 +9,12 @@ from typing import Any
 import numpy as np
 
 from rankfold.errors import InputError
-from rankfold.io import Source, read_metadata, read_picture, write_picture, write_pictures
+from rankfold.io import Source, write_picture, write_pictures
+from rankfold.io.file_names import are_distinct, inside
+from rankfold.io.pictures import load_picture
+from rankfold.io.source import unit_of
 from rankfold.outputs import Restored
+from rankfold.runs.apart import check_apart
 from rankfold.runs.display import Array
 from rankfold.runs.folder import load_alignment
 from rankfold.runs.made import BLACK, WHITE, WRITABLE, Made, plain_names, stepping
@@ -60,6 +64,7 @@ def restore_run(
     **options
         Further arguments of :meth:`rankfold.Alignment.restore`.
     """
+    check_apart(folder, source, run, masks)
     watching = watch or Unwatched()
     hidden = None if masks is None else painted_masks(masks, source)
     with whole_or_nothing(folder, overwrite) as draft:
@@ -77,9 +82,10 @@ def restore_run(
             for name, one in zip(plain_names(source), restoration, strict=True):
                 tally.add(one)
                 if one.left.any():
-                    (draft / "left").mkdir(exist_ok=True)
                     picture = np.where(one.left, WHITE, BLACK).astype(np.uint8)
-                    write_picture(draft / "left" / f"{name}.png", picture)
+                    file = draft / "left" / f"{name}.png"
+                    file.parent.mkdir(parents=True, exist_ok=True)
+                    write_picture(file, picture)
                 yield one
                 watching.advance()
 
@@ -95,34 +101,45 @@ def _write_restored(
         values = (_transparent(one) for one in pictures)
         return write_pictures(path, source.names, values, source, format)
     path.mkdir()
-    for one, file, name in zip(pictures, source.files, lossless_names(source), strict=True):
+    for k, (one, name) in enumerate(zip(pictures, lossless_names(source), strict=True)):
         target = path / name
         target.parent.mkdir(parents=True, exist_ok=True)
-        write_picture(target, _transparent(one), one.picture.dtype, read_metadata(file))
+        write_picture(target, _transparent(one), one.picture.dtype, source.metadata(k))
     return path
 
 
 def lossless_names(source: Source) -> list[str]:
     """What restored pictures are called, so that every pixel not replaced can stay as it is."""
-    changed = []
-    for name in source.names:
-        place = Path(name)
-        is_lossy = place.suffix.lower() in LOSSY
-        changed.append(str(place.with_suffix(".png")) if is_lossy else name)
-    if len(set(changed)) == len(changed):
-        return changed
-    # There is a PNG of that name besides the JPEG.
-    return [
-        name if name == new else f"{name}.png"
-        for name, new in zip(source.names, changed, strict=True)
-    ]
+    names = [inside(name) for name in source.names]
+    is_lossy = [name.lower().endswith(LOSSY) for name in names]
+    for rename in (_as_png, _with_png):
+        changed = [
+            rename(name) if lossy else name for name, lossy in zip(names, is_lossy, strict=True)
+        ]
+        if are_distinct(changed):
+            return changed
+    raise InputError(
+        f"{source.path} has pictures whose names differ in their endings only; rename them"
+    )
+
+
+def _as_png(name: str) -> str:
+    """Another ending in the place of the first."""
+    return str(Path(name).with_suffix(".png"))
+
+
+def _with_png(name: str) -> str:
+    """Another ending behind the first: there is a PNG of that name besides the JPEG."""
+    return f"{name}.png"
 
 
 def _transparent(one: Restored) -> Array:
     """The values of a restored picture, NaN where it still has a hole."""
-    values = one.picture.astype(np.float64)
-    if one.missing.any():
-        values[one.missing] = np.nan
+    if not one.missing.any():
+        # As it is, because the largest integers are no floats.
+        return one.picture
+    values = one.picture.astype(np.result_type(one.picture.dtype, np.float64))
+    values[one.missing] = np.nan
     return values
 
 
@@ -134,6 +151,7 @@ class _Tally:
         self.replaced = 0
         self.touched = 0
         self.left: list[str] = []
+        self.doubted: list[str] = []
         self.pixels = 0
 
     def add(self, one: Restored) -> None:
@@ -144,6 +162,8 @@ class _Tally:
         self.touched += bool(one.replaced.any())
         if one.left.any():
             self.left.append(one.name)
+        if one.doubted:
+            self.doubted.append(one.name)
 
     @property
     def figures(self) -> dict[str, Any]:
@@ -153,6 +173,7 @@ class _Tally:
             "touched": self.touched,
             "replaced_share": self.replaced / max(self.pixels, 1),
             "left_in": self.left,
+            "doubted": self.doubted,
         }
 
     def sentence(self, source: Source, format: str | None) -> str:
@@ -164,6 +185,11 @@ class _Tally:
         if self.left:
             names = listed(self.left)
             parts.append(f"Nobody knows all that is behind in {names}: see the folder left.")
+        if self.doubted:
+            parts.append(
+                f"So much seems to be in front of {listed(self.doubted)} that their light is not "
+                "known, and nothing that was found there was replaced: paint it and use --masks."
+            )
         kept = format in (None, "pictures") and source.format == "pictures"
         if kept and any(file.suffix.lower() in LOSSY for file in source.files):
             parts.append("JPEG pictures became PNG, which keeps what was not replaced as it is.")
@@ -184,7 +210,16 @@ def painted_masks(folder: str | Path, source: Source) -> Callable[[int], Bools |
     place = Path(folder)
     if not place.is_dir():
         raise InputError(f"{place} is not a folder; give one with a mask for each picture")
-    files = {file.stem: file for file in sorted(place.iterdir()) if _is_picture(file)}
+    files: dict[str, Path] = {}
+    for file in sorted(place.rglob("*")):
+        if _is_picture(file):
+            stem = file.relative_to(place).with_suffix("").as_posix()
+            if stem in files:
+                raise InputError(
+                    f"{place} has two masks of one picture, {files[stem].name} and {file.name}; "
+                    "move one of them away"
+                )
+            files[stem] = file
     stems = plain_names(source)
     strangers = sorted(set(files) - set(stems))
     if strangers or not files:
@@ -198,12 +233,25 @@ def painted_masks(folder: str | Path, source: Source) -> Callable[[int], Bools |
         file = files.get(stems[index])
         if file is None:
             return None
-        values = read_picture(file)
-        grey = values if values.ndim == 2 else values.max(axis=2)
-        top = np.iinfo(grey.dtype).max if grey.dtype.kind == "u" else 1.0
-        return np.asarray(grey > top / 2)
+        return _painted(file)
 
     return painted
+
+
+def _painted(file: Path) -> Bools:
+    """Where (h, w) a mask is white; what is transparent is not."""
+    picture = load_picture(file)
+    values = picture.values
+    grey = values if values.ndim == 2 else values.max(axis=2)
+    white = np.asarray(grey > unit_of(grey.dtype) / 2)
+    if picture.mask is not None:
+        white &= picture.mask
+    elif grey.any() and not white.any():
+        raise InputError(
+            f"{file} has no pixel that is white ({unit_of(grey.dtype):g}), though some are not "
+            "black; paint what shall be replaced in white, or remove the file"
+        )
+    return white
 
 
 def _is_picture(file: Path) -> bool:

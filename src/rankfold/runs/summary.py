@@ -74,6 +74,7 @@ class Summary:
             "gap": self.gap,
             "occluders": list(self.occluders),
             "seconds": self.seconds,
+            "remarks": list(self.remarks),
         }
 
 

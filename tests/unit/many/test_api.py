@@ -68,7 +68,8 @@ class TestRuns:
 
     def test_the_summary_is_on_disk(self, one_by_one):
         names = {path.name for path in one_by_one.folder.iterdir()}
-        assert names == {"b1", "b3", "summary.json", "summary.csv", "summary.html"}
+        tables = {"summary.json", "summary.csv", "summary.html"}
+        assert names == {"b1", "b3", ".rankfold", *tables}
         value = json.loads((one_by_one.folder / "summary.json").read_text())
         assert value == one_by_one.as_dict()
 
@@ -269,7 +270,7 @@ class TestRefused:
     @pytest.mark.parametrize(
         ("options", "said"),
         [
-            ({"workers": 0}, "workers=0 is not a number of processes"),
+            ({"workers": 0}, "workers=0 must be at least 1"),
             ({"workers": 2, "executor": object()}, "workers=2 has no effect with an executor"),
             ({"metod": "rasl"}, "metod is no option of many batches"),
             ({"masks": []}, "masks is no option"),
@@ -297,7 +298,8 @@ def test_without_jinja_there_are_tables_and_a_remark(given, tmp_path, monkeypatc
     monkeypatch.setitem(sys.modules, "jinja2", None)
     summary = rf.align_many(given / "b2", tmp_path / "out")
     assert "pip install rankfold[report]" in summary.remarks[0]
-    assert {path.name for path in (tmp_path / "out").iterdir()} == {"summary.json", "summary.csv"}
+    written = {path.name for path in (tmp_path / "out").iterdir()}
+    assert written == {"summary.json", "summary.csv", ".rankfold"}
 
 
 def test_an_init_is_found_from_any_folder(given, tmp_path, monkeypatch):

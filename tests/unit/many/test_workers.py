@@ -84,6 +84,28 @@ def test_whoever_stops_leaves_no_process_and_lets_it_clean_up(tmp_path):
     assert not any(tmp_path.iterdir())
 
 
+def test_those_that_do_not_listen_are_waited_for_together(tmp_path):
+    """They were waited for one after the other, so that Ctrl-C took as long as all of them."""
+    patience = 5.0  # seconds
+    marks = [tmp_path / name for name in "abc"]
+    work = [str(mark) for mark in marks]
+    began = []
+
+    def interrupt(k):
+        if k == len(marks) - 1:
+            assert waited_for(lambda: all(mark.exists() and mark.read_text() for mark in marks))
+            began.append(time.monotonic())
+            raise KeyboardInterrupt
+
+    with (
+        closing(run_jobs(work, jobs.deaf, 3, interrupt, patience)) as ended,
+        pytest.raises(KeyboardInterrupt),
+    ):
+        next(ended)
+    assert time.monotonic() - began[0] < 2 * patience
+    assert not any(is_running(mark.read_text()) for mark in marks)
+
+
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks at processes in /proc")
 def test_workers_end_with_the_process_that_started_them(tmp_path):
     mark = tmp_path / "mark"

@@ -49,11 +49,35 @@ def test_full_size_is_that_of_the_pictures(given, aligned):
     assert list(ours.shape[1:]) == expected
 
 
+def test_the_size_comes_back_as_it_was(tmp_path):
+    """Zoom by a little less than two made 510 x 510 of 512 x 512."""
+    rng = np.random.default_rng(0)
+    pictures = rng.integers(0, 256, (4, 128, 128), np.uint8)
+    np.save(tmp_path / "in.npy", pictures)
+    start = np.stack([np.diag([1.992, 1.992, 1.0])] * 4)
+    result = rf.align(pictures, method="rpca", frame=(64, 64), init=start)
+    result.save(tmp_path / "run")
+    source = open_pictures(tmp_path / "in.npy")
+    written = np.load(runs.apply_run(tmp_path / "run", source, tmp_path / "out", scale=None))
+    assert written.shape == pictures.shape
+    np.testing.assert_array_equal(result.apply_one(0, pictures[0], shape=(40, 30)).shape, (40, 30))
+
+
+def test_a_frame_of_a_part_has_the_size_of_that_part(tmp_path):
+    pictures = np.random.default_rng(0).integers(0, 256, (4, 128, 128), np.uint8)
+    np.save(tmp_path / "in.npy", pictures)
+    result = rf.align(pictures, method="rpca", frame=(64, 50))
+    result.save(tmp_path / "run")
+    source = open_pictures(tmp_path / "in.npy")
+    written = np.load(runs.apply_run(tmp_path / "run", source, tmp_path / "out", scale=None))
+    assert written.shape == (4, 64, 50)
+
+
 def test_what_is_raised_after_a_picture_leaves_nothing(given):
-    def stop():
+    def stop(done, total):
         raise KeyboardInterrupt
 
     source = open_pictures(given / "heads.npy")
     with pytest.raises(KeyboardInterrupt):
-        runs.apply_run(given / "run", source, given / "out", done=stop)
+        runs.apply_run(given / "run", source, given / "out", step=stop)
     assert not (given / "out").exists()

@@ -252,7 +252,7 @@ class TestInterruptedRuns:
         assert iterations_in(runs.unfinished("run")) == 1
 
     def test_to_resume_there_must_be_something(self, source):
-        said = "nothing to go on from, because run.unfinished is not there; leave out resume=True"
+        said = "nothing to go on from, because run.unfinished is not there or has nothing yet"
         with pytest.raises(rf.InputError, match=said):
             runs.run_align("run", source, runs.choose(source), resume=True, **QUICK)
 
@@ -300,7 +300,7 @@ def test_a_result_whose_place_was_taken_meanwhile_gets_another_name(tmp_path):
             (tmp_path / "race").mkdir()
             (tmp_path / "race" / "b").touch()
 
-    said = r"appeared while this was computed; the result is in .*race-2"
+    said = r"while this was computed: .*race exists already; .*the result is in .*race-2"
     with pytest.raises(rf.WriteError, match=said):
         race()
     assert (tmp_path / "race" / "b").exists()

@@ -1,11 +1,14 @@
 """What killed runs leave: found, named, removed or put back, and nothing else."""
 
+import json
+import shutil
 import sys
 from pathlib import Path
 
 import pytest
 
 from rankfold import runs, storage
+from rankfold.align.checkpoints import HEAD, NEWEST, PARTIAL
 from rankfold.align.checkpoints import LOCK as CHECKPOINT_LOCK
 from rankfold.locking import take
 from rankfold.runs import Leftover
@@ -23,7 +26,7 @@ def place(tmp_path, monkeypatch):
     (draft / "arrays.npz").write_bytes(bytes(100))
     unfinished = Path("run.unfinished")
     unfinished.mkdir()
-    (unfinished / CHECKPOINT_LOCK).write_bytes(bytes(10))
+    (unfinished / CHECKPOINT_LOCK).write_text("process 1\n")
     Path(f".run{LOCK}").touch()
     # None of these is a leftover of rankfold, or not of "run".
     Path(".run-old").mkdir()
@@ -111,6 +114,83 @@ def test_a_run_that_begins_while_it_is_cleaned_keeps_what_it_needs(place, monkey
     assert Path("run.unfinished").is_dir()
 
 
+class TestCheckpoints:
+    """Of a checkpoint, only its own files are ever removed."""
+
+    @pytest.fixture
+    def checkpoint(self, tmp_path, monkeypatch):
+        monkeypatch.chdir(tmp_path)
+        folder = Path("run.unfinished")
+        folder.mkdir()
+        for name in (HEAD, NEWEST, "0000-loop.npz", f"{NEWEST}{PARTIAL}", CHECKPOINT_LOCK):
+            (folder / name).touch()
+        return folder
+
+    def test_something_else_in_it_stays(self, checkpoint):
+        """It went with the folder, also at the end of the run that went on from there."""
+        (checkpoint / "thesis.txt").write_text("three years")
+        runs.clean("run")
+        assert [path.name for path in checkpoint.iterdir()] == ["thesis.txt"]
+        assert runs.leftovers("run") == []
+
+    def test_one_that_is_half_removed_is_still_known(self, checkpoint, monkeypatch):
+        """Without its lock, neither a run nor clean knew it any more."""
+        unlink = Path.unlink
+
+        def interrupted(self, missing_ok=False):
+            if self.name == "0000-loop.npz":
+                raise PermissionError(13, "Permission denied", str(self))
+            unlink(self, missing_ok)
+
+        with monkeypatch.context() as patched:
+            patched.setattr(Path, "unlink", interrupted)
+            assert runs.clean("run") == []
+        assert names(runs.leftovers("run")) == {"run.unfinished": "unfinished"}
+        assert len(runs.clean("run")) == 1
+        assert list(Path().iterdir()) == []
+
+
+class TestFiles:
+    """What was being written is beside its place, under a name of its own."""
+
+    @pytest.mark.parametrize("name", ["transforms.csv", "x.tar.gz", "noending", ".rankfold"])
+    def test_those_that_nobody_writes_are_found(self, tmp_path, monkeypatch, name):
+        monkeypatch.chdir(tmp_path)
+        with storage.whole_file(name) as draft:
+            left = Path(draft.name)
+            assert runs.leftovers(".") == []
+        left.touch()
+        (found,) = runs.leftovers(name)
+        assert (found.kind, found.run) == ("file", Path(name))
+        assert "a file that was being written" in found.sentence
+        runs.clean(".")
+        assert [path.name for path in Path().iterdir()] == [name]
+
+    @pytest.mark.parametrize("name", [".x.rankfold-lock", ".x-abcdefgh.rankfold-draft.csv"])
+    def test_a_link_is_none_and_leads_nowhere(self, tmp_path, name):
+        """What it leads to was overwritten."""
+        thesis = tmp_path / "thesis.txt"
+        thesis.write_text("the only copy")
+        (tmp_path / name).symlink_to(thesis)
+        assert runs.leftovers(tmp_path) == []
+        assert runs.clean(tmp_path) == []
+        assert thesis.read_text() == "the only copy"
+
+    def test_a_lock_in_name_only_stays(self, tmp_path):
+        (tmp_path / ".x.rankfold-lock").write_text("mine")
+        assert runs.clean(tmp_path) == []
+
+    def test_the_lock_of_many_runs(self, tmp_path):
+        (tmp_path / LOCK).touch()
+        with take(tmp_path / LOCK):
+            assert runs.leftovers(tmp_path) == []
+        (tmp_path / LOCK).touch()
+        (found,) = runs.leftovers(tmp_path)
+        assert (found.kind, found.run) == ("lock", tmp_path)
+        runs.clean(tmp_path)
+        assert list(tmp_path.iterdir()) == []
+
+
 class TestReplaced:
     """The folder that a run was to replace when it was killed: somebody's earlier result."""
 
@@ -120,6 +200,8 @@ class TestReplaced:
         aside = Path(f".run{RANDOM}{REPLACED}")
         (aside / INSIDE).mkdir(parents=True)
         (aside / INSIDE / "result.json").write_text("{}")
+        mark = {"format": "rankfold-folder", "format_version": 1, "files": ["result.json"]}
+        (aside / INSIDE / storage.MARK).write_text(json.dumps(mark))
         return aside
 
     def test_is_put_back_where_its_place_is_empty(self, aside):
@@ -141,9 +223,16 @@ class TestReplaced:
         assert not done.put_back
         assert [path.name for path in Path().rglob("*")] == ["run", "newer"]
 
+    def test_what_is_the_users_stays(self, aside):
+        """It came in while the older folder went, and clean removed it without a word."""
+        Path("run").mkdir()
+        (aside / INSIDE / "thesis.txt").write_text("three years")
+        assert runs.clean("run") == []
+        assert (aside / INSIDE / "thesis.txt").read_text() == "three years"
+        assert not (aside / INSIDE / "result.json").exists()
+
     def test_an_empty_one_is_only_a_folder(self, aside):
-        (aside / INSIDE / "result.json").unlink()
-        (aside / INSIDE).rmdir()
+        shutil.rmtree(aside / INSIDE)
         (done,) = runs.clean("run")
         assert not done.put_back
         assert list(Path().iterdir()) == []
@@ -165,6 +254,8 @@ class TestReplaced:
                     seen.append(sorted(names(runs.leftovers("run")).values()))
             return rename(self, target)
 
+        # As where the system cannot let two folders change places in one step.
+        monkeypatch.setattr("rankfold.storage.places.exchanged", lambda *_: False)
         monkeypatch.setattr(Path, "rename", look)
         with storage.whole_or_nothing("run", overwrite=True) as draft:
             (draft / "new").touch()

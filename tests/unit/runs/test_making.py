@@ -5,11 +5,13 @@ import shutil
 
 import numpy as np
 import pytest
+from PIL import Image
 
 import rankfold as rf
 from made import as_video, filmed, photographed, pictures_in
 from rankfold import runs
-from rankfold.io import open_pictures, read_picture, write_picture
+from rankfold.io import in_memory, open_pictures, read_picture, write_picture
+from rankfold.outputs import Restored
 from rankfold.runs import plating, restoring
 
 
@@ -101,7 +103,7 @@ class TestPlate:
         assert not any(tmp_path.iterdir())
 
     def test_a_picture_is_never_replaced(self, place, photos):
-        with pytest.raises(rf.InputError, match="is one of the pictures; choose another name"):
+        with pytest.raises(rf.InputError, match="from which it would be made; choose another"):
             runs.plate_run(place / "run", photos, place / "photos" / "000.png", overwrite=True)
 
     def test_a_folder_is_refused_before_anything_is_computed(
@@ -171,6 +173,42 @@ class TestRestore:
         with pytest.raises(rf.InputError, match=r"999\.png belongs to none of the pictures; .*000"):
             runs.restore_run(place / "run", photos, tmp_path / "r", masks=masks)
         assert not (tmp_path / "r").exists()
+
+    def test_the_largest_integers_stay_as_they_are(self, tmp_path):
+        """They are no floats: hundreds of pixels changed that were not replaced."""
+        rng = np.random.default_rng(0)
+        given = 2**62 + rng.integers(0, 2**60, (5, 40, 48))
+        source = in_memory(given)
+        plain = [Restored("a", one, *(np.zeros(one.shape, bool),) * 3) for one in given]
+        path = restoring._write_restored(tmp_path / "restored", iter(plain), source, "array")
+        np.testing.assert_array_equal(np.load(path), given)
+
+    def test_two_masks_of_one_picture(self, place, photos, tmp_path):
+        """The last one won, without a word."""
+        (tmp_path / "m").mkdir()
+        for ending in ("png", "tif"):
+            write_picture(tmp_path / f"m/001.{ending}", np.zeros((40, 48)))
+        with pytest.raises(rf.InputError, match=r"two masks of one picture, 001\.png and 001\.tif"):
+            runs.restore_run(place / "run", photos, tmp_path / "out", masks=tmp_path / "m")
+
+    def test_a_mask_of_ones(self, place, photos, tmp_path):
+        """It is painted, and nothing was replaced."""
+        (tmp_path / "m").mkdir()
+        height, width = photos.shapes[0][:2]
+        write_picture(tmp_path / "m/001.png", np.eye(height, width))
+        with pytest.raises(rf.InputError, match=r"001\.png has no pixel that is white \(255\)"):
+            runs.restore_run(place / "run", photos, tmp_path / "out", masks=tmp_path / "m")
+
+    def test_white_on_transparency(self, photos, tmp_path):
+        """Drawing programs save it so; what is transparent is not painted."""
+        height, width = photos.shapes[0][:2]
+        painted = np.zeros((height, width), bool)
+        painted[5:9, 5:20] = True
+        (tmp_path / "m").mkdir()
+        layers = np.dstack([np.full((height, width, 3), 255), np.where(painted, 255, 0)])
+        Image.fromarray(layers.astype(np.uint8)).save(tmp_path / "m/001.png")
+        found = restoring.painted_masks(tmp_path / "m", photos)(1)
+        np.testing.assert_array_equal(found, painted)
 
     def test_a_folder_without_masks(self, place, photos, tmp_path):
         (tmp_path / "masks").mkdir()
@@ -270,7 +308,5 @@ class TestOriginals:
             runs.originals_of_run(place / "run")
         (place / "elsewhere").rename(place / "photos")
         (place / "photos" / "003.png").unlink()
-        with pytest.raises(
-            rf.InputError, match=r"no longer has just the pictures of .*; name them"
-        ):
+        with pytest.raises(rf.InputError, match=r"no longer has the pictures of .*; name them"):
             runs.originals_of_run(place / "run")

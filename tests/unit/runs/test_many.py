@@ -89,11 +89,19 @@ class TestReplacing:
             raise OSError(28, "No space left on device")
 
         monkeypatch.setattr("pathlib.Path.replace", full)
-        with pytest.raises(rf.WriteError, match=r"a\.txt cannot be written \(No space"):
+        with pytest.raises(rf.WriteError, match=r"no space is left to write .*a\.txt"):
             replace_text(place, "new")
         assert place.read_text() == "old"
-        assert list(tmp_path.iterdir()) == [place]
+        assert {path.name for path in tmp_path.iterdir()} == {"a.txt", ".rankfold"}
 
-    def test_a_folder_that_is_not_there_is_named(self, tmp_path):
+    def test_a_place_that_cannot_be_written_is_named(self, tmp_path):
+        (tmp_path / "none").touch()
         with pytest.raises(rf.WriteError, match="choose a folder that you may write to"):
             replace_text(tmp_path / "none" / "a.txt", "x")
+
+    def test_a_file_of_the_user_stays(self, tmp_path):
+        place = tmp_path / "a.txt"
+        place.write_text("mine")
+        with pytest.raises(rf.InputError, match="was not written by this version of rankfold"):
+            replace_text(place, "new")
+        assert place.read_text() == "mine"
