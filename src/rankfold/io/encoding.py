@@ -12,13 +12,14 @@ import numpy.typing as npt
 
 from rankfold.errors import InputError
 from rankfold.io.metadata import NOTHING_KNOWN, Metadata
+from rankfold.io.pillow import PNG_MAGIC
 from rankfold.io.source import Array, as_type, unit_of
 from rankfold.io.tiff import write_tiff_picture
 from rankfold.stack import Bools
 
 TIFF = (".tif", ".tiff")
 PNM = (".pgm", ".ppm", ".pnm")
-PNG_MAGIC = b"\x89PNG\r\n\x1a\n"
+WRITTEN = (*TIFF, *PNM, ".png", ".jpg", ".jpeg", ".webp", ".bmp")
 
 # What Pillow is told for some of the endings.
 OPTIONS: dict[str, dict[str, Any]] = {
@@ -49,6 +50,10 @@ def write_picture(
     """
     path = Path(path)
     ending = path.suffix.lower()
+    if ending not in WRITTEN:
+        raise InputError(
+            f"cannot tell a format from {path.name!r}; end it in one of {', '.join(WRITTEN)}"
+        )
     missing = np.isnan(values).reshape(*values.shape[:2], -1)  # h x w x channels
     valid = np.asarray(~missing.any(axis=2))
     # The encoders below expect the byte order of this machine.

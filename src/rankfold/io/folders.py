@@ -11,12 +11,15 @@ from typing import Any
 import numpy as np
 
 from rankfold.errors import FormatError, InputError
+from rankfold.io.decoding import HERE, Decoder
 from rankfold.io.encoding import write_picture
-from rankfold.io.pictures import ENDINGS, load_picture, picture_header
-from rankfold.io.source import Array, Picture, Source, natural, or_error, refuse_options
+from rankfold.io.file_names import distinct
+from rankfold.io.guard import or_error
+from rankfold.io.pictures import ENDINGS
+from rankfold.io.source import Array, Picture, Source, natural, refuse_options
 
 
-def open_folder(path: str, **options: object) -> Source:
+def open_folder(path: str, decoder: Decoder = HERE, **options: object) -> Source:
     """Open the pictures of a folder, or those that a pattern names, in natural order."""
     refuse_options("a folder of pictures", options)
     folder = Path(path)
@@ -40,25 +43,27 @@ def open_folder(path: str, **options: object) -> Source:
     if not wanted:
         others = f" (it has {len(left_out)} other files)" if left_out else ""
         raise InputError(f"{path} {complaint}{others}; {remedy}")
-    return _source(path, wanted, left_out)
+    return _source(path, wanted, left_out, decoder)
 
 
-def _source(path: str, files: list[Path], left_out: tuple[str, ...]) -> Source:
+def _source(path: str, files: list[Path], left_out: tuple[str, ...], decoder: Decoder) -> Source:
     """Look at the headers; a bad file keeps its place until the pictures are read."""
-    headers = [_header_or_none(file) for file in files]
-    known = [header for header in headers if header is not None]
+    headers = [or_error(decoder.header, file) for file in files]
+    known = [header for header in headers if not isinstance(header, FormatError)]
     if not known:
-        # Reading the first file raises an error that says what is wrong with it.
-        load_picture(files[0])
-        raise FormatError(
-            f"none of the {len(files)} files in {path} can be read as a picture; check them"
-        )
+        raise next(header for header in headers if isinstance(header, FormatError))
     # A bad file counts as one more picture like the first good one.
-    complete = [known[0] if header is None else header for header in headers]
+    complete = [known[0] if isinstance(header, FormatError) else header for header in headers]
+
+    def read(k: int) -> Picture:
+        header = headers[k]
+        if isinstance(header, FormatError):
+            raise header
+        return decoder.load(files[k]).as_said(files[k], *header)
 
     def choose(indices: Sequence[int]) -> Iterator[Picture | FormatError]:
         for k in indices:
-            yield or_error(load_picture, files[k])
+            yield or_error(read, k)
 
     return Source(
         path=path,
@@ -70,15 +75,8 @@ def _source(path: str, files: list[Path], left_out: tuple[str, ...]) -> Source:
         left_out=left_out,
         choose=choose,
         files=tuple(files),
+        describe=decoder.metadata,
     )
-
-
-def _header_or_none(file: Path) -> tuple[tuple[int, ...], np.dtype[Any]] | None:
-    """Return shape and type of a picture, or None where the file cannot be read."""
-    try:
-        return picture_header(file)
-    except FormatError:
-        return None
 
 
 def _names(files: list[Path]) -> tuple[str, ...]:
@@ -91,27 +89,26 @@ def _names(files: list[Path]) -> tuple[str, ...]:
     return tuple(os.path.relpath(file, common) for file in files)
 
 
+def picture_files(names: tuple[str, ...], like: Source) -> list[str]:
+    """Say in which files of a folder pictures of these names will be, or why in none."""
+    # PNG holds no floats.
+    ending = ["tif" if dtype.kind == "f" else "png" for dtype in _dtypes(names, like)]
+    return distinct(names, ENDINGS, ending)
+
+
+def _dtypes(names: tuple[str, ...], like: Source) -> tuple[np.dtype[Any], ...]:
+    """The type of each picture; a source of another length says nothing about single ones."""
+    return like.dtypes if len(like.dtypes) == len(names) else (like.dtype,) * len(names)
+
+
 def write_folder(
     path: Path, names: tuple[str, ...], pictures: Iterable[Array], like: Source
 ) -> Path:
     """Write one file a picture (h, w[, c]), named and stored like the one it came from."""
     path.mkdir(parents=True, exist_ok=True)
-    # A source of another length says nothing about single pictures, only about all.
-    dtypes = like.dtypes if len(like.dtypes) == len(names) else (like.dtype,) * len(names)
-    # Without folders, unless two names would be the same.
-    file_names = [Path(name).name for name in names]
-    if len(set(file_names)) < len(names):
-        file_names = [flat(name) for name in names]
-    for file_name, values, dtype in zip(file_names, pictures, dtypes, strict=True):
+    files = picture_files(names, like)
+    for file_name, values, dtype in zip(files, pictures, _dtypes(names, like), strict=True):
         file = path / file_name
-        if file.suffix.lower() not in ENDINGS:
-            # PNG holds no floats.
-            ending = "tif" if dtype.kind == "f" else "png"
-            file = file.with_name(f"{file.name}.{ending}")
+        file.parent.mkdir(parents=True, exist_ok=True)
         write_picture(file, values, dtype)
     return path
-
-
-def flat(name: str) -> str:
-    """Return a path as one file name: ``a/b.png`` becomes ``a_b.png``."""
-    return "_".join(part for part in Path(name).parts if part not in ("/", "..", "."))

@@ -7,13 +7,18 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from rankfold.arguments import path_of, whole
 from rankfold.errors import InputError
-from rankfold.io.arrays import open_array, open_zarr, write_array, write_zarr
+from rankfold.io.arrays import open_array, write_array
+from rankfold.io.decoding import HERE
 from rankfold.io.folders import open_folder, write_folder
+from rankfold.io.isolated import is_foreign, isolated_decoder, open_isolated
+from rankfold.io.ranges import in_range
 from rankfold.io.source import Array, Source, unit_of
 from rankfold.io.tiff_stack import open_tiff, write_tiff
 from rankfold.io.video import ENDINGS as VIDEO
 from rankfold.io.video import open_video, write_video
+from rankfold.io.zarr_arrays import open_zarr, write_zarr
 
 
 @dataclass(frozen=True)
@@ -32,6 +37,9 @@ class Format:
         Looks at the pictures without reading them.
     write : function of a path, names, pictures and a Source
         Writes pictures the way the Source was stored, and returns where.
+    apart : bool
+        Whether it is decoded in a process of its own unless the caller says otherwise, whoever
+        the file belongs to: because its library sets no limits that can be set for it here.
     """
 
     name: str
@@ -39,6 +47,7 @@ class Format:
     matches: Callable[[Path], bool]
     open: Callable[..., Source]
     write: Callable[[Path, tuple[str, ...], Iterable[Array], Source], Path]
+    apart: bool = False
 
 
 def _ends(*endings: str) -> Callable[[Path], bool]:
@@ -62,6 +71,8 @@ _ROWS = (
         matches=_is_zarr,
         open=open_zarr,
         write=write_zarr,
+        # A chunk is decoded to whatever is in it, and may be a pipe that never ends.
+        apart=True,
     ),
     Format(
         name="tiff",
@@ -103,6 +114,7 @@ def open_pictures(
     stride: int = 1,
     select: tuple[str, ...] = (),
     key: str | None = None,
+    isolate: bool | None = None,
 ) -> Source:
     """Look at pictures on disk without reading them.
 
@@ -112,13 +124,17 @@ def open_pictures(
         A folder, a pattern like ``photos/*.jpg``, a multi-page TIFF, a video, a .npy or .npz
         file, or a zarr folder.
     frames : str, optional
-        For a video: which pictures, as in "100:300"; the last one is excluded.
+        Which pictures, as in "100:300"; the last one is excluded.
     stride : int
-        For a video: take every so many of them.
+        Take every so many of them.
     select : tuple of str
         For a TIFF with named axes: ("C=0", "Z=3").
     key : str, optional
         For .npz files and zarr groups: the name of the array.
+    isolate : bool, optional
+        Decode in a process of its own, with limits on memory and time, so that a file that makes
+        a decoder crash or hang costs that file alone. If left out, that is done for files and
+        folders that belong to somebody else, and for zarr.
 
     Returns
     -------
@@ -131,8 +147,9 @@ def open_pictures(
     FormatError
         The file cannot be read.
     """
-    text = str(path)
-    place = Path(path)
+    text = path_of("path", path)
+    place = Path(text)
+    whole("stride", stride, least=1)
     is_pattern = any(sign in text for sign in "*?[")
     if not is_pattern and not place.exists():
         raise InputError(
@@ -145,7 +162,22 @@ def open_pictures(
     options = {"frames": frames, "stride": stride, "select": select, "key": key}
     # Only what the caller changed is passed on, so that a format can refuse what it does not know.
     changed = {name: value for name, value in options.items() if value not in (None, (), 1)}
-    return replace(chosen.open(text, **changed), opened_with=changed)
+    known = dict(changed)
+    if chosen.name != "video":
+        # A video decodes no more than it has to; of all others, pictures are chosen afterwards.
+        known = {name: value for name, value in changed.items() if name not in ("frames", "stride")}
+    apart = chosen.apart or is_foreign(text) if isolate is None else isolate
+    if chosen.name == "pictures":
+        source = chosen.open(text, decoder=isolated_decoder() if apart else HERE, **known)
+    elif apart:
+        source = open_isolated(text, **known)
+    else:
+        source = chosen.open(text, **known)
+    if known != changed:
+        source = in_range(source, frames, stride)
+    if isolate is not None:
+        changed["isolate"] = isolate
+    return replace(source, opened_with=changed)
 
 
 def reopen(path: str | Path, opened_with: Mapping[str, Any]) -> Source:

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import struct
-import warnings
 import zlib
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from rankfold.io.source import reading
+from rankfold.io.guard import reading
+from rankfold.io.pillow import ORIENTATION, UPRIGHT, exif_of, open_image
+from rankfold.io.tiff_headers import check_headers
 
 TIFF = (".tif", ".tiff")
-
-# EXIF's orientation: pictures are turned upright when they are read.
-ORIENTATION = 0x0112
-UPRIGHT = 1
 
 # Tags of a TIFF that are text about where a picture came from, by their numbers.
 TEXTS = {270: "description", 271: "make", 272: "model", 306: "date", 315: "artist", 33432: "rights"}
@@ -99,18 +96,15 @@ def read_metadata(path: str | Path) -> Metadata:
 
 def _of_picture(path: Path) -> Metadata:
     """Of anything that Pillow opens."""
-    from PIL import Image, UnidentifiedImageError
+    from PIL import UnidentifiedImageError
 
     try:
-        with warnings.catch_warnings():
-            # How large a picture may be is decided where its pixels are read.
-            warnings.simplefilter("ignore", Image.DecompressionBombWarning)
-            with Image.open(path) as image:
-                info = dict(image.info)
-                # Of a PNG without EXIF before its pixels, Pillow would decode all of them.
-                exif = Image.Exif() if _has_none(image) else image.getexif()
+        with open_image(path) as image:
+            info = dict(image.info)
+            exif = exif_of(image, path)
     except UnidentifiedImageError:
         return NOTHING_KNOWN
+    # Pictures are turned upright when they are read.
     if ORIENTATION in exif:
         exif[ORIENTATION] = UPRIGHT
     resolution = info.get("dpi")
@@ -121,15 +115,11 @@ def _of_picture(path: Path) -> Metadata:
     )
 
 
-def _has_none(image: Any) -> bool:
-    """Whether nothing before the pixels of a PNG says where it came from."""
-    return image.format == "PNG" and "exif" not in image.info
-
-
 def _of_tiff(path: Path) -> Metadata:
     """Of the first page of a TIFF."""
     import tifffile
 
+    check_headers(path)
     with tifffile.TiffFile(path) as file:
         tags = file.pages.first.tags
         profile = bytes(tags[PROFILE].value) if PROFILE in tags else None

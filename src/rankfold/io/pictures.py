@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,18 +11,26 @@ from typing import Any
 import numpy as np
 
 from rankfold.errors import FormatError
-from rankfold.io.encoding import PNG_MAGIC, TIFF
-from rankfold.io.source import MAX_PIXELS, Array, Picture, as_type, check_size, reading
+from rankfold.io.budgets import MAX_PIXELS
+from rankfold.io.encoding import TIFF
+from rankfold.io.ffmpeg import PICTURES, opened
+from rankfold.io.guard import reading
+from rankfold.io.pillow import (
+    FIRST_SIDEWAYS,
+    FORMATS,
+    GREY_MODES,
+    ORIENTATION,
+    PNG_MAGIC,
+    check_scans,
+    exif_of,
+    open_image,
+)
+from rankfold.io.source import Array, Picture, as_type
 from rankfold.io.tiff import read_tiff, tiff_header
 
 ENDINGS = (".png", ".jpg", ".jpeg", ".bmp", ".pgm", ".ppm", ".pnm", ".tif", ".tiff", ".webp")
 
-# The EXIF tag that says how the camera was held; values from 5 on swap height and width.
-ORIENTATION = 0x0112
-FIRST_SIDEWAYS = 5
-
 # Pillow's names for kinds of pixels.
-GREY_MODES = ("L", "LA", "La", "1", "I", "F")
 CONVERTED_MODES = ("P", "PA", "CMYK", "YCbCr", "LAB", "HSV", "RGBX", "RGBa", "La")
 TRANSPARENT_MODES = ("PA", "RGBa", "La")
 
@@ -62,10 +69,10 @@ def picture_header(path: str | Path) -> tuple[tuple[int, ...], np.dtype[Any]]:
 
 def _header(path: Path) -> tuple[tuple[int, ...], np.dtype[Any]]:
     """Tell shape and type of any picture but a TIFF."""
-    with _open(path) as image:
+    with open_image(path) as image:
         width, height = image.size
         mode = image.mode
-        if image.getexif().get(ORIENTATION, 1) >= FIRST_SIDEWAYS:
+        if exif_of(image, path).get(ORIENTATION, 1) >= FIRST_SIDEWAYS:
             width, height = height, width
     deep_colours = _deep_colours(path)
     if deep_colours:
@@ -85,7 +92,8 @@ def _read(path: Path) -> Picture:
     deep_colours = _deep_colours(path)
     if deep_colours:
         return _read_deep(path, deep_colours)
-    with _open(path) as opened:
+    with open_image(path) as opened:
+        check_scans(path, opened)
         image = _plain(ImageOps.exif_transpose(opened))
         values = np.array(image)
     if image.mode == "I":
@@ -137,26 +145,13 @@ def _deep_colours(path: Path) -> int:
 
 def _read_deep(path: Path, colours: int) -> Picture:
     """Read 16 bits a colour with the video library's decoders; ``colours`` is 1 or 3."""
-    import imageio.v3 as iio
-
-    with iio.imopen(path, "r", plugin="pyav") as file:
-        values = np.asarray(file.read(index=0, format="rgba64le"))  # h x w x 4
+    with opened(path, PICTURES, values=4, itemsize=2) as container:
+        frame = next(container.decode(video=0))
+        values = np.asarray(frame.to_ndarray(format="rgba64le"))  # h x w x 4
     # At least half opaque; pictures without alpha are decoded as opaque.
     valid = values[..., 3] >= 2**15
     seen = values[..., :3] if colours == 3 else values[..., 0]
     return Picture(np.ascontiguousarray(seen), None if valid.all() else valid)
-
-
-def _open(path: Path) -> Any:
-    """Open a file with Pillow, its size checked before anything is decoded."""
-    from PIL import Image
-
-    with warnings.catch_warnings():
-        # check_size has the limit that holds here.
-        warnings.simplefilter("ignore", Image.DecompressionBombWarning)
-        image = Image.open(path)
-    check_size(path, *image.size)
-    return image
 
 
 @contextmanager
@@ -174,5 +169,5 @@ def _guarded(path: Path) -> Iterator[None]:
             ) from error
         except UnidentifiedImageError as error:
             raise FormatError(
-                f"{path} is not a picture; remove it, or skip bad pictures"
+                f"{path} is not a picture ({', '.join(FORMATS)}); remove it, or skip bad pictures"
             ) from error

@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, ParamSpec
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from rankfold.errors import FormatError, InputError, RankfoldError
+from rankfold.arguments import whole
+from rankfold.errors import FormatError, InputError
+from rankfold.io.metadata import NOTHING_KNOWN, Metadata, read_metadata
 from rankfold.stack import LUMINANCE, Bools, Origin, Stack
+from rankfold.stack.checks import varies
 
 Array = npt.NDArray[Any]
-P = ParamSpec("P")
-
-# A picture of more pixels is a mistake in the header or an attack; Pillow has about the same limit.
-MAX_PIXELS = 170_000_000
 
 
 def nothing() -> None:
@@ -53,6 +51,15 @@ class Picture:
         mean = self.values @ weights
         return Picture(as_type(mean, self.values.dtype), self.mask)
 
+    def as_said(self, path: str | Path, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Picture:
+        """Return this picture if it is the one that the header of its file says."""
+        if self.values.shape != shape or self.values.dtype != dtype:
+            raise FormatError(
+                f"{path} holds another picture than its header says; replace it, or skip bad "
+                "pictures"
+            )
+        return self
+
 
 @dataclass(frozen=True)
 class Source:
@@ -81,6 +88,8 @@ class Source:
         How the pictures were opened, in plain values: :func:`rankfold.io.reopen` takes them.
     files : n paths
         The file of each picture, where each has one of its own; else empty.
+    describe : function of a path
+        Reads what such a file says besides its pixels.
     """
 
     path: str
@@ -94,6 +103,7 @@ class Source:
     choose: Callable[[Sequence[int]], Iterator[Picture | FormatError]] | None = None
     opened_with: Mapping[str, Any] = field(default_factory=dict)
     files: tuple[Path, ...] = ()
+    describe: Callable[[Path], Metadata] = read_metadata
 
     def __len__(self) -> int:
         """Count the pictures."""
@@ -108,6 +118,10 @@ class Source:
     def channels(self) -> int:
         """Values a pixel; 1 for grey."""
         return self.shapes[0][2] if len(self.shapes[0]) == 3 else 1
+
+    def metadata(self, index: int) -> Metadata:
+        """Read what the file of a picture says besides its pixels; nothing without such a file."""
+        return self.describe(self.files[index]) if self.files else NOTHING_KNOWN
 
     def pictures(self) -> Iterator[Picture]:
         """Read every picture in turn; the first that cannot be read raises its FormatError."""
@@ -128,7 +142,8 @@ class Source:
         -------
         Source
         """
-        chosen = [int(k) for k in indices]
+        several = isinstance(indices, Iterable) and not isinstance(indices, str)
+        chosen = [whole("indices", k) for k in indices] if several else []
         ascending = all(a < b for a, b in pairwise(chosen))
         if not chosen or not ascending or chosen[0] < 0 or chosen[-1] >= len(self):
             raise InputError(
@@ -161,29 +176,69 @@ class Source:
             choose=None if choose is None else lambda some: (change(item) for item in choose(some)),
         )
 
-    def without_bad(self) -> Source:
+    def without_bad(self, watch: Callable[[], object] = nothing) -> Source:
         """Return the same source without the pictures that cannot be read.
 
-        This reads every picture once to find out.
+        This reads every picture once to find out; ``watch`` is called after each.
         """
-        # One entry a picture: whether it could be read.
-        good = [not isinstance(item, FormatError) for item in self.iterate()]
-        if not any(good):
+        return self._without(is_bad, watch)
+
+    def alignable(self, watch: Callable[[], object] = nothing) -> Source:
+        """Return the same source without pictures that nothing can align.
+
+        They are the same everywhere, as black ones, or have infinite values. This reads every
+        picture once to find out; ``watch`` is called after each.
+        """
+        return self._without(is_useless, watch)
+
+    def for_alignment(
+        self, skip_bad: bool = False, watch: Callable[[], object] = nothing
+    ) -> Source:
+        """Return the same source without what would keep the others from being aligned.
+
+        Of one file of several pictures, those that are the same everywhere or have infinite values
+        are left out, because nobody can take a frame out by hand. Of files of one picture each,
+        nothing is.
+
+        Parameters
+        ----------
+        skip_bad : bool
+            Leave out such pictures of every kind of source, and what cannot be read.
+        watch : function
+            Is called after every picture that was looked at.
+
+        Returns
+        -------
+        Source
+        """
+        if not skip_bad:
+            return self if self.files else self.alignable(watch)
+        return self._without(lambda item: is_bad(item) or is_useless(item), watch)
+
+    def _without(
+        self, unwanted: Callable[[Picture | FormatError], bool], watch: Callable[[], object]
+    ) -> Source:
+        """Return the same source without some of the pictures."""
+        wanted = []
+        for item in self.iterate():
+            wanted.append(not unwanted(item))
+            watch()
+        if all(wanted):
+            return self
+        if not any(wanted):
             raise FormatError(
-                f"none of the {len(self)} pictures in {self.path} can be read; check the files"
+                f"none of the {len(self)} pictures in {self.path} can be used; check the files"
             )
-        kept = [k for k, is_good in enumerate(good) if is_good]
-        bad = tuple(name for name, is_good in zip(self.names, good, strict=True) if not is_good)
-        return replace(
-            self,
-            names=tuple(self.names[k] for k in kept),
-            shapes=tuple(self.shapes[k] for k in kept),
-            dtypes=tuple(self.dtypes[k] for k in kept),
-            files=tuple(self.files[k] for k in kept) if self.files else (),
-            iterate=lambda: (item for item in self.iterate() if not isinstance(item, FormatError)),
-            choose=lambda inner: self._read([kept[k] for k in inner]),
-            left_out=(*self.left_out, *bad),
-        )
+        kept = self.some([k for k, is_wanted in enumerate(wanted) if is_wanted])
+        others = [name for name, is_wanted in zip(self.names, wanted, strict=True) if not is_wanted]
+        return replace(kept, left_out=(*self.left_out, *others))
+
+    def named(self, names: Iterable[str]) -> Source:
+        """Return the pictures of these names, if all are here and others too; else the source."""
+        wanted = set(names)
+        if len(wanted) >= len(self) or not wanted <= set(self.names):
+            return self
+        return self.some([k for k, name in enumerate(self.names) if name in wanted])
 
     def in_grey(self) -> Source:
         """Return the same source with every picture turned grey as it is read."""
@@ -247,48 +302,22 @@ class Source:
             yield Stack.of([picture.values], masks, [name], dtype).reduced(reduction, views)
 
 
-@contextmanager
-def reading(path: str | Path, what: str, remedy: str) -> Iterator[None]:
-    """Turn whatever a decoder raises into one sentence that names the file and the remedy.
+def is_bad(item: Picture | FormatError) -> bool:
+    """Whether a picture could not be read."""
+    return isinstance(item, FormatError)
 
-    Decoders raise anything on bad bytes. Our own errors, and want of memory, pass through.
 
-    Parameters
-    ----------
-    path : str or Path
-        What is read, for the message.
-    what : str
-        What cannot be done, as in "read as a video".
-    remedy : str
-        What the caller can do about it.
+def is_useless(item: Picture | FormatError) -> bool:
+    """Whether a picture that could be read cannot be aligned.
+
+    It is the same everywhere, shows nothing at all, or has infinite values, which are no light.
     """
-    try:
-        yield
-    except (RankfoldError, MemoryError, RecursionError):
-        raise
-    except FileNotFoundError as error:
-        raise FormatError(f"{path} does not exist; check the name") from error
-    except Exception as error:
-        raise FormatError(f"{path} cannot be {what} ({error}); {remedy}") from error
-
-
-def check_size(path: Path, width: int, height: int) -> None:
-    """Refuse a header that would fill the memory."""
-    if width * height > MAX_PIXELS:
-        raise FormatError(
-            f"{path} says it is {width} x {height} pixels, more than the {MAX_PIXELS:,} that are "
-            "read; cut or shrink it, or skip bad pictures"
-        )
-
-
-def or_error(
-    read: Callable[P, Picture], *args: P.args, **kwargs: P.kwargs
-) -> Picture | FormatError:
-    """Return a picture, or the error that says why there is none: the next may still be good."""
-    try:
-        return read(*args, **kwargs)
-    except FormatError as error:
-        return error
+    if isinstance(item, FormatError):
+        return False
+    # A pixel is missing when any of its channels is.
+    shown = np.isfinite(item.values).reshape(*item.values.shape[:2], -1).all(axis=2)
+    varied = varies(item.values[shown if item.mask is None else shown & item.mask])
+    return not varied or bool(np.isinf(item.values).any())
 
 
 def natural(name: str) -> list[tuple[int, int, str]]:
@@ -313,6 +342,8 @@ def as_type(values: Array, dtype: npt.DTypeLike) -> Array:
     For integers they are rounded and clipped to the range of the type, and NaN becomes zero.
     """
     kind = np.dtype(dtype)
+    if values.dtype == kind:
+        return values
     if kind.kind == "b":
         return np.asarray(np.nan_to_num(values) >= 0.5)
     if not np.issubdtype(kind, np.integer):

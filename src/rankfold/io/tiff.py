@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from rankfold.errors import FormatError
+from rankfold.io.budgets import check_chunks, check_density, check_picture
 from rankfold.io.metadata import NOTHING_KNOWN, Metadata
-from rankfold.io.source import Array, Picture, as_type, check_size, unit_of
+from rankfold.io.source import Array, Picture, unit_of
 from rankfold.io.tiff_axes import PICTURE_AXES
+from rankfold.io.tiff_headers import check_headers
 
 # Numbers that the TIFF specification gives to ways of storing colours.
 WHITE_IS_ZERO = 0
@@ -19,6 +24,9 @@ CMYK = 5
 # Extra samples that are transparency; other extra samples are channels.
 ALPHA = (1, 2)
 SEPARATE_PLANES = 2
+
+# So many rows are changed at a time.
+ROWS = 64
 
 # The tag that says how the camera was held; values from 5 on swap height and width.
 ORIENTATION = 274
@@ -35,11 +43,33 @@ TURNS = {
 }
 
 
-def tiff_header(path: Path) -> tuple[tuple[int, ...], np.dtype[Any]]:
-    """Tell the shape and type that :func:`read_tiff` will give."""
+def tiff_file(path: str | Path) -> Any:
+    """Open a TIFF whose headers can be believed."""
     import tifffile
 
-    with tifffile.TiffFile(path) as file:
+    check_headers(path)
+    file = tifffile.TiffFile(path)
+    try:
+        check_page(path, file.pages.first)
+    except BaseException:
+        file.close()
+        raise
+    return file
+
+
+def check_page(path: str | Path, page: Any) -> None:
+    """Refuse a page that the library takes for larger than it can be, whatever we have read."""
+    itemsize = 1 if page.dtype is None else page.dtype.itemsize
+    samples = page.samplesperpixel * page.imagedepth
+    check_picture(path, page.imagelength, page.imagewidth, samples, itemsize)
+    decoded = page.imagelength * page.imagewidth * samples * itemsize
+    check_density(path, Path(path).stat().st_size, decoded)
+    check_chunks(path, math.prod(page.chunked), math.prod(page.chunks) * itemsize)
+
+
+def tiff_header(path: Path) -> tuple[tuple[int, ...], np.dtype[Any]]:
+    """Tell the shape and type that :func:`read_tiff` will give."""
+    with tiff_file(path) as file:
         _check_single(path, file)
         page = file.pages.first
         height = page.imagelength
@@ -51,15 +81,14 @@ def tiff_header(path: Path) -> tuple[tuple[int, ...], np.dtype[Any]]:
         else:
             colours = page.samplesperpixel - int(has_alpha(page))
         dtype = np.dtype(np.uint8 if page.photometric == PALETTE else page.dtype or np.uint8)
+    check_picture(path, height, width, colours, dtype.itemsize)
     shape = (height, width, colours) if colours > 1 else (height, width)
     return shape, dtype
 
 
 def read_tiff(path: Path) -> Picture:
     """Read the picture of a file that holds one."""
-    import tifffile
-
-    with tifffile.TiffFile(path) as file:
+    with tiff_file(path) as file:
         _check_single(path, file)
         page = file.pages.first
         values = page.asarray()
@@ -101,18 +130,31 @@ def plain(values: Array, page: Any) -> Picture:
 def _brightness(values: Array, page: Any) -> Array:
     """Look up palettes, convert CMYK and invert where white is zero; (h, w[, samples])."""
     if page.photometric == PALETTE and page.colormap is not None and values.ndim == 2:
-        colours = np.asarray(page.colormap)[:, values]  # 3 x h x w, 16 bits
         # Palettes have 16 bits a colour; those of the pictures have 8.
-        return (colours >> 8).astype(np.uint8).transpose(1, 2, 0)
+        colours = (np.asarray(page.colormap) >> 8).astype(np.uint8).T  # 256 x 3
+        return _by_rows(values, np.uint8, lambda rows: colours[rows])
     if page.photometric == CMYK and values.ndim == 3 and values.shape[2] == 4:
-        white = float(np.iinfo(values.dtype).max)
-        # Each ink takes its share of the light away: cyan that of red, black that of all.
-        past_colours = white - values[..., :3]
-        past_black = (white - values[..., 3:]) / white
-        return as_type(past_colours * past_black, values.dtype)
+        return _by_rows(values, values.dtype, _without_ink)
     if page.photometric == WHITE_IS_ZERO and np.issubdtype(values.dtype, np.unsignedinteger):
         return np.asarray(np.iinfo(values.dtype).max - values)
     return values
+
+
+def _by_rows(values: Array, dtype: npt.DTypeLike, change: Callable[[Array], Array]) -> Array:
+    """Change pixels to three colours, some rows at a time: in between, they take much memory."""
+    changed = np.empty((*values.shape[:2], 3), dtype)
+    for first in range(0, len(values), ROWS):
+        changed[first : first + ROWS] = change(values[first : first + ROWS])
+    return changed
+
+
+def _without_ink(values: Array) -> Array:
+    """Colours (h, w, 3) of four inks (h, w, 4)."""
+    white = int(np.iinfo(values.dtype).max)
+    # Each ink takes its share of the light away: cyan that of red, black that of all.
+    past_ink = white - values.astype(np.uint64)
+    # Rounded; two odd numbers have no quotient half way between two whole ones.
+    return (past_ink[..., :3] * past_ink[..., 3:] + white // 2) // white
 
 
 def _orientation(page: Any) -> int:
@@ -136,8 +178,6 @@ def _upright(picture: Picture, orientation: int) -> Picture:
 
 def _check_single(path: Path, file: Any) -> None:
     """Refuse a stack among single pictures; a stack is given alone."""
-    page = file.pages.first
-    check_size(path, page.imagewidth, page.imagelength)
     series = file.series[0]
     sizes = zip(series.shape, series.axes, strict=True)
     # The product over no axes is one page.

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -11,8 +12,11 @@ from typing import Any
 import numpy as np
 
 from rankfold.errors import FormatError
-from rankfold.io.source import Array, Picture, Source, as_type, or_error, reading, refuse_options
-from rankfold.io.tiff import CMYK, PALETTE, WHITE_IS_ZERO, has_alpha, plain
+from rankfold.io.arrays import numbered
+from rankfold.io.budgets import check_count
+from rankfold.io.guard import or_error, reading
+from rankfold.io.source import Array, Picture, Source, as_type, refuse_options
+from rankfold.io.tiff import CMYK, PALETTE, WHITE_IS_ZERO, check_page, has_alpha, plain, tiff_file
 from rankfold.io.tiff_axes import COLOUR_AXES, colours_last, counting_axis, distinct, selected
 
 
@@ -30,7 +34,10 @@ class _Series:
     dtype: np.dtype[Any]
     photometric: int
     has_alpha: bool
-    has_one_header: bool  # all pages follow the header of the first
+    # Where the values begin, if all pages follow the header of the first.
+    start: int | None
+    # As they are stored, with their byte order.
+    stored: np.dtype[Any]
     others: tuple[str, ...]  # further series in the file
 
     @property
@@ -50,18 +57,33 @@ class _Series:
 
     def page(self, file: Any, where: dict[str, int]) -> Array:
         """Read the page at ``where``, a place along each axis that counts pages."""
-        import tifffile
-
         place = tuple(where.values())
-        if self.has_one_header:
-            return np.asarray(tifffile.memmap(self.path, series=0, mode="r")[place])
         lengths = [self.lengths[axis] for axis in where]
         # Pages are stored with the last axis running fastest.
         number = int(np.ravel_multi_index(place, lengths)) if place else 0
+        if self.start is not None:
+            return self._raw_page(file, self.start, number)
         page = file.series[0].pages[number]
         if page is None:
             raise FormatError(f"a page of {self.path} is missing; write the stack again")
         return np.asarray(page.asarray())
+
+    @property
+    def page_shape(self) -> tuple[int, ...]:
+        """The lengths of the axes of a page."""
+        return tuple(self.lengths.values())[self.leading :]
+
+    def _raw_page(self, file: Any, start: int, number: int) -> Array:
+        """Read a page without a header of its own.
+
+        It is not mapped: who reads a mapped file that was cut off meanwhile is killed.
+        """
+        size = math.prod(self.page_shape) * self.stored.itemsize
+        file.filehandle.seek(start + number * size)
+        values = file.filehandle.read(size)
+        if len(values) < size:
+            raise FormatError(f"a page of {self.path} is cut off; restore it from a copy")
+        return np.frombuffer(values, self.stored).reshape(self.page_shape)
 
 
 @dataclass(frozen=True)
@@ -101,8 +123,10 @@ class _Pictures:
             if values.ndim == 3 and values.shape[2] == 1:
                 values = values[..., 0]
             if self.series.is_plain:
-                return Picture(values)
-            return plain(values, file.series[0].keyframe)
+                picture = Picture(values)
+            else:
+                picture = plain(values, file.series[0].keyframe)
+            return picture.as_said(self.series.path, self.shape, self.dtype)
 
     def _free_colours(self, axes: str) -> list[str]:
         """Return those of the axes along which the values of one pixel lie."""
@@ -130,8 +154,6 @@ class _Pictures:
 
 def open_tiff(path: str, select: tuple[str, ...] = (), **options: object) -> Source:
     """Open the pages of a TIFF as pictures; ``select`` fixes axes, as in ``("C=0", "Z=3")``."""
-    import tifffile
-
     refuse_options("a TIFF stack", options)
     series = _look(path)
     if not series.lengths.keys() >= {"Y", "X"}:
@@ -143,33 +165,34 @@ def open_tiff(path: str, select: tuple[str, ...] = (), **options: object) -> Sou
 
     def choose(indices: Sequence[int]) -> Iterator[Picture | FormatError]:
         # Opened once for all pictures.
-        with tifffile.TiffFile(path) as file:
+        with reading(path, "read as TIFF", "replace it"), tiff_file(path) as file:
             for index in indices:
                 yield or_error(pictures.read, file, index)
 
-    stem = Path(path).name.split(".")[0]
-    return Source(
-        path=path,
-        format="tiff",
-        names=tuple(f"{stem}-{index:04d}" for index in range(count)),
-        shapes=(pictures.shape,) * count,
-        dtypes=(pictures.dtype,) * count,
-        iterate=lambda: choose(range(count)),
-        left_out=series.others,
-        choose=choose,
-    )
+    source = numbered(path, "tiff", (count, *pictures.shape), pictures.dtype, choose)
+    return replace(source, left_out=series.others)
 
 
 def _look(path: str) -> _Series:
     """Read the headers of a file."""
-    import tifffile
-
-    with reading(path, "read as TIFF", "replace it"), tifffile.TiffFile(path) as file:
+    with reading(path, "read as TIFF", "replace it"), tiff_file(path) as file:
         series = file.series[0]
         keyframe = series.keyframe
+        check_page(path, keyframe)
         # The keyframe is the page whose layout the others share.
         leading = len(series.shape) - keyframe.ndim
         pages = int(np.prod(series.shape[:leading], dtype=int))
+        check_count(path, pages)
+        start = None
+        stored = np.dtype(series.dtype).newbyteorder(file.byteorder)
+        if len(series.pages) < pages:
+            start = series.dataoffset
+            size = pages * math.prod(series.shape[leading:]) * stored.itemsize
+            if start is None or start + size > Path(path).stat().st_size:
+                raise FormatError(
+                    f"{path} is cut off: it says that it has {pages} pages, and they are not all "
+                    "there; restore it from a copy"
+                )
         name = Path(path).name
         return _Series(
             path=path,
@@ -178,7 +201,8 @@ def _look(path: str) -> _Series:
             dtype=np.dtype(series.dtype),
             photometric=int(keyframe.photometric),
             has_alpha=has_alpha(keyframe),
-            has_one_header=len(series.pages) < pages,
+            start=start,
+            stored=stored,
             others=tuple(f"series {k + 1} of {name}" for k in range(1, len(file.series))),
         )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from itertools import islice
 from pathlib import Path
@@ -11,8 +12,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from rankfold.errors import FormatError, InputError
-from rankfold.io.source import Array, Picture, Source, as_type, reading, refuse_options, unit_of
+from rankfold.errors import FormatError
+from rankfold.io.budgets import MAX_PICTURES, check_count, check_density, check_total
+from rankfold.io.containers import is_cut_off
+from rankfold.io.ffmpeg import opened
+from rankfold.io.guard import reading
+from rankfold.io.ranges import chosen_of, range_of
+from rankfold.io.source import Array, Picture, Source, as_type, refuse_options, unit_of
 
 ENDINGS = (".mp4", ".avi", ".mov", ".mkv", ".webm", ".m4v", ".mpg", ".mpeg", ".wmv", ".gif")
 
@@ -26,100 +32,154 @@ CODECS = {
 }
 OTHER_CODEC = "libx264"
 
+REMEDY = "convert it to mp4 and try again"
+
 # Pictures a second, where a file does not say.
 USUAL_RATE = 25
 # Bits that a written video spends: so many a pixel, but never less than so many a second.
 BITS_A_PIXEL = 12
 LEAST_BITS_A_SECOND = 2_000_000
 
-# Stand for "to the end"; itertools.islice takes no more than NO_LIMIT on every platform.
-NO_END = 2**62
-NO_LIMIT = 2**40
+# A video is cut off where both this share of its length and so many pictures are missing: sound
+# may last a little longer.
+MISSING_SHARE = 0.1
+MISSING = 3
+# What a GIF ends with, behind the last block; some programs fill the file up with zeros behind it.
+GIF_TRAILER = b"\0;"
+# Unit: bytes.
+END = 4096
+# In which FFmpeg counts the length of a file.
+MICROSECONDS = 1_000_000
 
 
 def open_video(path: str, frames: str | None = None, stride: int = 1, **options: object) -> Source:
     """Open a video: ``frames`` as in "100:300" (the last excluded), every ``stride``-th of them."""
     refuse_options("a video", options)
-    first, last = _range(frames)
-    if stride < 1:
-        raise InputError(f"stride {stride} must be at least 1")
-    rate, is_grey, total = _look(path, last)
-    chosen = range(first, min(total, last), stride)
-    if not chosen:
-        raise InputError(
-            f"frames {frames} selects nothing of {path}, "
-            f"which has {total} frames (0 to {total - 1})"
-        )
-    pixels = "gray" if is_grey else "rgb24"
+    _, last = range_of(frames)
+    look = _look(path, min(last, MAX_PICTURES + 1))
+    chosen = chosen_of(path, look.count, frames, stride)
+    pixels = "gray" if look.is_grey else "rgb24"
 
     def choose(indices: Sequence[int]) -> Iterator[Picture | FormatError]:
-        import av
-
         # A frame builds on those before it, so all up to the last are decoded.
         wanted = {chosen[k] for k in indices}
-        with av.open(path) as container:
+        with reading(path, "read as a video", REMEDY), opened(path) as container:
             for k, frame in enumerate(islice(container.decode(video=0), max(wanted) + 1)):
                 if k in wanted:
                     yield Picture(frame.to_ndarray(format=pixels))
 
-    # One picture is decoded for its shape.
-    first_picture = next(choose([0]))
-    assert isinstance(first_picture, Picture)
     count = len(chosen)
     return Source(
         path=path,
         format="video",
         names=tuple(f"{Path(path).stem}-{k:05d}" for k in chosen),
-        shapes=(first_picture.values.shape,) * count,
+        shapes=(look.size if look.is_grey else (*look.size, 3),) * count,
         dtypes=(np.dtype(np.uint8),) * count,
         iterate=lambda: choose(range(count)),
-        rate=rate / stride,
+        rate=look.rate / stride,
         choose=choose,
     )
 
 
-def _look(path: str, last: int) -> tuple[float, bool, int]:
-    """Return the pictures a second, whether they are grey, and how many there are up to ``last``.
+@dataclass(frozen=True)
+class _Look:
+    """What decoding a video once has shown.
 
-    They are counted by decoding them once, because headers are often wrong. So a damaged
-    picture is found here, before anything is computed.
+    Attributes
+    ----------
+    size : (height, width)
+    is_grey : bool
+    rate : float
+        Pictures a second.
+    count : int
+        How many there are, up to the last that was asked for.
+    """
+
+    size: tuple[int, int]
+    is_grey: bool
+    rate: float
+    count: int
+
+
+def _look(path: str, last: int) -> _Look:
+    """Decode a video once, up to picture ``last``.
+
+    Headers are often wrong about the number of pictures. And a damaged one is found here, before
+    anything is computed.
     """
     import av
 
-    with (
-        reading(path, "read as a video", "convert it to mp4 and try again"),
-        av.open(path) as container,
-    ):
-        if not container.streams.video:
-            raise FormatError(f"{path} has no video track; give a file with pictures")
+    with reading(path, "read as a video", REMEDY), opened(path) as container:
         stream = container.streams.video[0]
-        rate = float(stream.average_rate or USUAL_RATE)
+        size_of_file = Path(path).stat().st_size
         is_grey = str(stream.codec_context.pix_fmt or "").startswith("gray")
+        size: tuple[int, int] | None = None
         count = 0
+        end: float | None = None
         try:
-            for _ in islice(container.decode(video=0), min(last, NO_LIMIT)):
+            for frame in islice(container.decode(video=0), last):
+                size = size or (frame.height, frame.width)
+                pixels = frame.height * frame.width
+                check_density(path, size_of_file, pixels)
+                check_total(path, size_of_file, pixels * (count + 1))
+                if (frame.height, frame.width) != size:
+                    raise FormatError(
+                        f"frame {count} of {path} has another size than those before it; use "
+                        f"frames 0:{count}"
+                    )
                 count += 1
+                end = frame.time
         except av.FFmpegError as error:
-            raise FormatError(
-                f"{path} is damaged after frame {count - 1} ({error}); use frames 0:{count}"
-            ) from error
-        return rate, is_grey, count
+            raise _damaged(path, count, str(error)) from error
+        if size is None:
+            raise FormatError(f"{path} has no picture that can be decoded; {REMEDY}")
+        check_count(path, count)
+        rate = float(stream.average_rate or USUAL_RATE)
+        # What was not decoded to its end cannot be compared with what the container says.
+        missing = _missing(path, container, count, end, rate) if count < last else ""
+        if missing:
+            raise _damaged(path, count, missing)
+        return _Look(size, is_grey, rate, count)
 
 
-def _range(text: str | None) -> tuple[int, int]:
-    """Read "100:300" as (100, 300); either end may be left out."""
-    if text is None:
-        return 0, NO_END
-    start, _, end = text.partition(":")
-    try:
-        first = int(start or 0)
-        last = int(end or NO_END)
-    except ValueError as error:
-        raise InputError(f"frames {text} is not a range; write it as 100:300") from error
-    # Also refuses a negative number, which int() takes.
-    if not 0 <= first < last:
-        raise InputError(f"frames {text} is not a range; the first must be below the last")
-    return first, last
+def _missing(path: str, container: Any, count: int, end: float | None, rate: float) -> str:
+    """What lacks of a video that was decoded to its end, if its container knows; else nothing."""
+    stream = container.streams.video[0]
+    said = _length(container, stream)
+    if end is not None and said - end > max(MISSING_SHARE * said, MISSING / rate):
+        return f"it ends at {end:.2f} s of {said:.2f} s"
+    # Zero where it does not say.
+    if stream.frames - count > max(MISSING_SHARE * stream.frames, MISSING):
+        return f"it has {count} of {stream.frames} frames"
+    kind = container.format.name
+    if is_cut_off(path, kind):
+        return "the file is shorter than its container says"
+    if kind == "asf" and container.duration is None:
+        return "the index at its end is missing"
+    if kind == "gif" and not _end_of(path).rstrip(b"\0").endswith(GIF_TRAILER):
+        return "its end is missing"
+    return ""
+
+
+def _end_of(path: str) -> bytes:
+    """The last bytes of a file."""
+    with Path(path).open("rb") as file:
+        file.seek(-min(Path(path).stat().st_size, END), 2)
+        return file.read()
+
+
+def _length(container: Any, stream: Any) -> float:
+    """How many seconds the header says that the pictures last; 0 where it does not say."""
+    if stream.duration is not None and stream.time_base is not None:
+        return float((stream.duration + (stream.start_time or 0)) * stream.time_base)
+    return float(container.duration or 0) / MICROSECONDS
+
+
+def _damaged(path: str, count: int, why: str) -> FormatError:
+    """Say how far a video is good."""
+    if not count:
+        return FormatError(f"{path} is damaged from its first frame on ({why}); {REMEDY}")
+    return FormatError(f"{path} is damaged after frame {count - 1} ({why}); use frames 0:{count}")
 
 
 def write_video(

@@ -9,8 +9,8 @@ import tifffile
 
 import rankfold as rf
 from rankfold import io
-from rankfold.io import FORMATS, open_pictures, write_pictures
-from unit.io.samples import noise
+from rankfold.io import FORMATS, open_pictures, reopen, write_pictures
+from unit.io.samples import noise, np_file, smooth
 
 
 @pytest.mark.parametrize("dtype", [np.uint8, np.uint16, np.float32])
@@ -52,11 +52,33 @@ def test_there_and_back(tmp_path, kind, shape, dtype):
 def test_options_without_a_meaning_are_refused(tmp_path):
     np.save(tmp_path / "a.npy", noise((3, 8, 8)))
     with pytest.raises(
-        rf.InputError, match=r"^stride has no meaning for an array file; leave it out$"
+        rf.InputError, match=r"^select has no meaning for an array file; leave it out$"
     ):
-        open_pictures(tmp_path / "a.npy", stride=2)
-    with pytest.raises(rf.InputError, match=r"^frames has no meaning for a folder of pictures"):
-        open_pictures(tmp_path, frames="0:3")
+        open_pictures(tmp_path / "a.npy", select=("C=0",))
+    with pytest.raises(rf.InputError, match=r"^key has no meaning for a folder of pictures"):
+        open_pictures(tmp_path, key="a")
+
+
+@pytest.mark.parametrize("format", ["tiff", "array", "zarr", "pictures", "video"])
+def test_a_range_of_every_format(tmp_path, format):
+    """It was refused for everything but videos."""
+    if format == "zarr":
+        pytest.importorskip("zarr")
+    values = smooth(8, channels=1)
+    source = open_pictures(np_file(tmp_path, values))
+    path = write_pictures(tmp_path / "out", source.names, values.astype(float), source, format)
+    whole = open_pictures(path)
+    some = open_pictures(path, frames="1:6", stride=2)
+    assert some.names == whole.names[1:6:2]
+    expected = [picture.values for picture in whole.pictures()][1:6:2]
+    for picture, values_there in zip(some.pictures(), expected, strict=True):
+        np.testing.assert_array_equal(picture.values, values_there)
+    again = reopen(path, some.opened_with)
+    assert again.names == some.names
+    with pytest.raises(rf.InputError, match=r"frames 8:9 selects nothing of .*\(0 to 7\)"):
+        open_pictures(path, frames="8:9")
+    with pytest.raises(rf.InputError, match="stride=-1 must be at least 1"):
+        open_pictures(path, stride=-1)
 
 
 def test_no_message_speaks_of_the_command_line():

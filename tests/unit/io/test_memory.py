@@ -38,7 +38,7 @@ def test_they_may_differ_in_size():
 
 def test_some_and_again():
     given = noise((6, 9, 7))
-    some = in_memory(given, names="abcdef").some([1, 4])
+    some = in_memory(given, names=list("abcdef")).some([1, 4])
     assert some.names == ("b", "e")
     for _ in range(2):
         np.testing.assert_array_equal([one.values for one in some.pictures()], given[[1, 4]])
