@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Generator, Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -158,9 +158,11 @@ def reproduce(
         )
     chosen = room.experiments(None if "all" in what else what)
     counter = TextColumn("{task.completed:.0f} of {task.total}")
-    with _bar(voice, TextColumn("cells"), BarColumn(), counter, TimeElapsedColumn()) as (bar, task):
+    columns = (TextColumn("cells"), BarColumn(), counter, TimeElapsedColumn())
+    steps = room.run(chosen, data, out, jobs)
+    with _kept(out), closing(steps), _bar(voice, *columns) as (bar, task):
         bar.update(task, total=sum(len(experiment.cells) for experiment in chosen))
-        for done, total in room.run(chosen, data, out, jobs):
+        for done, total in steps:
             bar.update(task, completed=done, total=total)
     summary = room.write_pages(out, chosen)
     if docs is not None:
@@ -225,7 +227,8 @@ def bench(
     setting = room.setting_for(data, repeats, quick, peers, octave_rasl, earlier)
     counter = TextColumn("{task.completed:.0f} of {task.total}")
     label = TextColumn("{task.description}")
-    with _bar(voice, BarColumn(), counter, TimeElapsedColumn(), label) as (bar, task):
+    columns = (BarColumn(), counter, TimeElapsedColumn(), label)
+    with _kept(out, "name the other cases to go on"), _bar(voice, *columns) as (bar, task):
         for text, done, total in room.run(chosen, setting, out):
             bar.update(task, description=text, completed=done, total=total)
     records = room.store.read(out)
@@ -264,15 +267,26 @@ def _bar(voice: Voice, *columns: ProgressColumn) -> Iterator[tuple[Progress, Tas
 
 
 def _logged(
-    voice: Voice, what: str, log: Path, steps: Iterator[tuple[int, int]]
+    voice: Voice, what: str, log: Path, steps: Generator[tuple[int, int], None, None]
 ) -> list[dict[str, Any]]:
     """Do all steps under a progress bar, and return what is in the log then."""
     from rankfold_lab.evaluate.logs import read_log
 
-    with _bar(voice, TextColumn(what), BarColumn(), TimeElapsedColumn()) as (bar, task):
+    columns = (TextColumn(what), BarColumn(), TimeElapsedColumn())
+    with _kept(log), closing(steps), _bar(voice, *columns) as (bar, task):
         for done, total in steps:
             bar.update(task, completed=done, total=total)
     return read_log(log)
+
+
+@contextmanager
+def _kept(place: Path, how: str = "the same command goes on from there") -> Iterator[None]:
+    """Say, if the block is interrupted, that what is done stays, and how to go on."""
+    try:
+        yield
+    except BaseException as error:
+        error.add_note(f"what is done is in {place}; {how}.")
+        raise
 
 
 def _written(path: Path, text: str) -> str:

@@ -1,4 +1,4 @@
-"""The lab's door to the inner solver: the problems that are timed, and one call that solves them.
+"""The lab's way to the inner solver: the problems that are timed, and one call that solves them.
 
 No other file of the lab imports the solver, the projectors or the warps of rankfold.
 """

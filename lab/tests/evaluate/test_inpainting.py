@@ -218,7 +218,7 @@ def test_the_command_runs_both_sets_and_goes_on(tmp_path, monkeypatch):
 
     def noted(path, function, todo, jobs):
         work.extend(todo)
-        return iter(())
+        yield from ()
 
     monkeypatch.setattr(inpainting, "run_logged", noted)
     assert run(tmp_path, out).stdout == shown

@@ -231,7 +231,7 @@ def test_the_command_runs_all_clips_and_goes_on(tmp_path, monkeypatch):
 
     def noted(path, function, todo, jobs):
         work.extend(todo)
-        return iter(())
+        yield from ()
 
     monkeypatch.setattr(masks, "run_logged", noted)
     assert run(tmp_path, out).stdout == shown

@@ -1,11 +1,11 @@
 """The reader of the published RASL sets."""
 
-import imageio.v3 as iio
 import numpy as np
 import pytest
 from scipy.io import savemat
 
 import rankfold as rf
+from rankfold.io import write_picture
 from rankfold_lab.readers import read_points, read_rasl
 from real_data import DATA, needs
 
@@ -15,7 +15,7 @@ PICTURE = np.arange(400, dtype=np.uint8).reshape(20, 20)
 class TestRaslReader:
     def folder(self, tmp_path, points):
         for k, matrix in enumerate(points):
-            iio.imwrite(tmp_path / f"{k}.png", PICTURE)
+            write_picture(tmp_path / f"{k}.png", PICTURE)
             savemat(tmp_path / f"{k}-points.mat", {"points": matrix})
         return tmp_path
 

@@ -73,6 +73,7 @@ def test_the_published_discretisation_gives_the_published_objective_after_every_
     assert np.abs(run.motion.transforms - published).max() < 1e-4  # as many digits as were printed
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "bound"), list(zip(SETS, [17.3, 26.3, 16.35], strict=True)))
 def test_the_product_reaches_the_objective_of_a_spline_prototype(name, bound):
     reference, data, points, frame = case(name)

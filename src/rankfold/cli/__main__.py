@@ -1,5 +1,5 @@
 """``python -m rankfold.cli``."""
 
-from rankfold.cli import app
+from rankfold.__main__ import main
 
-app()
+main()

@@ -3,7 +3,8 @@
 Results go to standard output, everything else to standard error. Exit codes:
 
 - 0: good, or partial with pictures that are only doubtful
-- 1: an error, or a batch that failed as a whole; its run folder is written all the same
+- 1: an error, or a defect of rankfold; or a batch that failed as a whole, whose run folder is
+  written all the same
 - 2: wrong usage
 - 3: finished, but some pictures failed, or all of them agree only roughly
 - 130: stopped by Ctrl-C
@@ -13,24 +14,31 @@ Results go to standard output, everything else to standard error. Exit codes:
 from __future__ import annotations
 
 import json
+import os
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated, Any, NoReturn
 
 import typer
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 from typer.core import TyperGroup
 
 from rankfold.cli.wording import at_a_terminal, flags_of
+from rankfold.compiled import CacheWarning, warn_once
 from rankfold.errors import ConvergenceWarning, RankfoldError
+from rankfold.interruptions import SIGNALS, Terminated
+from rankfold.libraries import quiet_libraries
+from rankfold.neutral import encodable, plain
+from rankfold.process import drop_output
+from rankfold.verdicts import listed
 
-# Exit codes besides 0, and 2 for wrong usage, which typer gives.
+# Exit codes besides 0, 2 for wrong usage, which typer gives, and those of an interruption.
 FAILED = 1
 NOT_ALL_PLACED = 3
-STOPPED = 130
-TERMINATED = 143
 
 # These commands come first in the list, in this order; the others as they were added.
 ORDER = (
@@ -46,15 +54,33 @@ ORDER = (
     "export",
 )
 
+# Where this is set, a defect is shown with the place in the code where it happened.
+TRACEBACK = "RANKFOLD_TRACEBACK"
+
 NO_MEMORY = "there is not enough memory; use a smaller --frame, --reduce, --stride or --float32"
+
+
+class Errors(Console):
+    """Standard error. Where it is full or gone, nothing is said, and the work goes on."""
+
+    def print(self, *objects: Any, **options: Any) -> None:
+        """Print, if that is possible."""
+        # A RuntimeError comes where a signal has interrupted another print and is itself talked of.
+        with suppress(OSError, RuntimeError):
+            super().print(*objects, **options)
+
+    def say(self, text: str, **options: Any) -> None:
+        """Print text on one line as it is: a file may be called [a].png, which is no markup."""
+        self.print(plain(text), markup=False, highlight=False, soft_wrap=True, **options)
+
+    def on_broken_pipe(self) -> None:
+        """Say no more, as nobody reads it."""
+        drop_output(self.file)
+
 
 # Progress bars draw on the second as well, so that a remark does not tear them.
 console = Console()
-errors = Console(stderr=True)
-
-
-class Terminated(BaseException):
-    """SIGTERM was sent to this process."""
+errors = Errors(stderr=True)
 
 
 class Commands(TyperGroup):
@@ -67,28 +93,89 @@ class Commands(TyperGroup):
 
     def invoke(self, ctx: Any) -> Any:
         """Run a command."""
+        # The blocks are inside of the try, because a signal may also come while one begins or ends.
         try:
-            with warnings.catch_warnings():
-                # The status is part of every result, so that a warning would say it twice.
-                warnings.simplefilter("ignore", ConvergenceWarning)
+            with SIGNALS.listening(), quiet_libraries(), _saying_warnings():
                 return super().invoke(ctx)
-        except (RankfoldError, OSError) as error:
+        except (KeyboardInterrupt, Terminated) as error:
+            _leave_interrupted(error)
+        except Exception as error:
+            if isinstance(error, typer.Abort) or hasattr(error, "exit_code"):
+                # Typer's own: wrong usage, or the end of a command.
+                if hasattr(error, "message"):
+                    # It quotes what was typed, in which there may be anything.
+                    error.message = plain(str(error.message), keep="\n")
+                raise
+            if SIGNALS.received is not None:
+                # It has interrupted a library, which has made another error of it.
+                _leave_interrupted(error)
+            self._leave_failed(ctx, error)
+
+    def _leave_failed(self, ctx: Any, error: Exception) -> NoReturn:
+        """End a command with one sentence on what went wrong."""
+        if isinstance(error, BrokenPipeError):
+            # Whoever reads the result has enough of it.
+            drop_output(console.file)
+        elif isinstance(error, (RankfoldError, OSError)):
             say_error(at_a_terminal(str(error), self._flags(ctx)))
-            raise typer.Exit(FAILED) from error
-        except MemoryError as error:
+        elif isinstance(error, MemoryError):
             say_error(NO_MEMORY)
-            raise typer.Exit(FAILED) from error
-        except KeyboardInterrupt as error:
-            say_interrupted("Stopped; nothing was written.")
-            raise typer.Exit(STOPPED) from error
-        except Terminated as error:
-            say_interrupted("Ended by SIGTERM; nothing was written.")
-            raise typer.Exit(TERMINATED) from error
+        elif os.environ.get(TRACEBACK, "0") != "0":
+            raise error
+        else:
+            say_error(_about_defect(error))
+        raise typer.Exit(FAILED) from error
 
     def _flags(self, ctx: Any) -> dict[str, str]:
         """Name the flags of the command that was called; none if no command was."""
         command = self.commands.get(ctx.invoked_subcommand)
         return {} if command is None else flags_of(command.params)
+
+
+@contextmanager
+def _saying_warnings() -> Iterator[None]:
+    """Say our own warnings as sentences."""
+    shown = warnings.showwarning
+
+    def say(message: Warning | str, category: type[Warning], *place: Any, **others: Any) -> None:
+        if issubclass(category, CacheWarning):
+            errors.say(str(message))
+        else:
+            shown(message, category, *place, **others)
+
+    with warnings.catch_warnings():
+        # The status is part of every result, so that a warning would say it twice.
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        warnings.showwarning = say
+        yield
+
+
+def _about_defect(error: Exception) -> str:
+    """Say that something went wrong which is nobody's mistake but ours."""
+    what = " ".join(f"{type(error).__name__}: {error}".split())
+    return (
+        f"{what}; this is a defect of rankfold; please report it with the command and this line; "
+        f"{TRACEBACK}=1 shows where it happened"
+    )
+
+
+def _leave_interrupted(error: BaseException) -> NoReturn:
+    """End a command that was interrupted, with a sentence on what there is of it."""
+    from rankfold.cli.compiling import end_beside
+
+    end_beside()
+    kind = SIGNALS.cause_of(error)
+    errors.say(f"{kind.words}; {_written(error)}")
+    raise typer.Exit(kind.code) from error
+
+
+def _written(error: BaseException) -> str:
+    """What there is of a command that was interrupted."""
+    said = " ".join(getattr(error, "__notes__", ()))
+    if not said and SIGNALS.written:
+        verb = "was" if len(SIGNALS.written) == 1 else "were"
+        said = f"{listed(list(SIGNALS.written))} {verb} written."
+    return said or "nothing was written."
 
 
 app = typer.Typer(cls=Commands, no_args_is_help=True, rich_markup_mode="rich")
@@ -119,6 +206,11 @@ class Voice:
     json: Json = False
     quiet: Quiet = False
 
+    def __post_init__(self) -> None:
+        """Where remarks are unwanted, so are warnings; :class:`Commands` resets that."""
+        if self.silent:
+            warnings.simplefilter("ignore", CacheWarning)
+
     @property
     def silent(self) -> bool:
         """Whether remarks are unwanted."""
@@ -127,38 +219,35 @@ class Voice:
     def remark(self, text: str) -> None:
         """Say something that is not the result."""
         if not self.silent:
-            errors.print(text, markup=False, highlight=False, soft_wrap=True)
+            errors.say(text)
 
     def result(self, value: Any, shown: Table | str) -> None:
         """Print the result: a value for programs, a table or text for people."""
         if self.json:
-            typer.echo(json.dumps(value, indent=1))
+            typer.echo(json.dumps(encodable(value), indent=1))
         elif self.quiet:
             return
         elif isinstance(shown, str):
-            typer.echo(shown)
+            typer.echo(plain(shown, keep="\n"))
         else:
             console.print(shown)
 
 
 def say_compiling(voice: Voice) -> None:
     """Say where a run will compile first, also where there is no terminal, and hasten it."""
-    from rankfold.cli.compiling import ABOUT, compile_beside, is_compiled
+    from rankfold.cli.compiling import ABOUT, can_be_kept, compile_beside, is_compiled
 
-    if not is_compiled():
+    if not can_be_kept():
+        # Now, because it may be other processes that compile.
+        warn_once()
+    elif not is_compiled():
         voice.remark(f"compiling once, about {ABOUT} s; `rankfold warmup` does it ahead of time")
         compile_beside()
 
 
-def say_interrupted(text: str) -> None:
-    """Print what is left of a command that was interrupted."""
-    errors.print(text, markup=False, highlight=False, soft_wrap=True)
-
-
 def say_error(text: str) -> None:
     """Print an error on one line, whatever characters it has."""
-    # A file may be called [a].png, which rich would take for markup.
-    errors.print(f"Error: {text}", style="red", markup=False, highlight=False, soft_wrap=True)
+    errors.say(f"Error: {text}", style="red")
 
 
 def table_of(
@@ -171,5 +260,6 @@ def table_of(
         is_number = k > 0 and len(heads) > 2
         table.add_column(heading, justify="right" if is_number else "left")
     for row in rows:
-        table.add_row(*row)
+        # As text, in which brackets are no markup.
+        table.add_row(*(Text(plain(one, keep="\n")) for one in row))
     return table

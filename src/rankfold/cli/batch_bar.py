@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import signal
-import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from types import FrameType
-from typing import Any
 
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn
 from rich.progress import TimeElapsedColumn as Elapsed
@@ -25,8 +21,6 @@ SHOWN = 3
 
 class BatchBar:
     """Shows many batches while they are run, and the stage of one that is run in this process.
-
-    SIGTERM ends all of it as Ctrl-C does: what is done stays.
 
     Parameters
     ----------
@@ -53,21 +47,14 @@ class BatchBar:
         self.task = self.progress.add_task("looking for batches", total=None)
         self._under_way: list[str] = []
         self._stage = ""
-        # Whether it was SIGTERM that ended it.
-        self.terminated = False
-        self._old_handler: Any = None
 
     def __enter__(self) -> BatchBar:
-        """Start drawing and listening."""
+        """Start drawing."""
         self.progress.start()
-        if threading.current_thread() is threading.main_thread():
-            self._old_handler = signal.signal(signal.SIGTERM, self._terminated)
         return self
 
     def __exit__(self, *error: object) -> None:
-        """Leave the terminal and the signal as they were."""
-        if self._old_handler is not None:
-            signal.signal(signal.SIGTERM, self._old_handler)
+        """Leave the terminal as it was."""
         self.progress.stop()
 
     def begin(self, names: Sequence[str]) -> None:
@@ -125,12 +112,6 @@ class BatchBar:
     def going_on(self, folder: Path, done: int) -> None:
         """An interrupted batch goes on."""
         self.remark(f"going on from {folder} ({done} outer iterations done)")
-
-    def _terminated(self, *_: int | FrameType | None) -> None:
-        """SIGTERM; a second one must not interrupt what the first one cleans up."""
-        signal.signal(signal.SIGTERM, signal.SIG_IGN)
-        self.terminated = True
-        raise KeyboardInterrupt
 
     def _say_failed(self, row: BatchRow) -> None:
         """Say at once which batch has an error; --json has it in the result."""

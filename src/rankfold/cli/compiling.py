@@ -11,19 +11,22 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import tempfile
 import time
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from collections.abc import Callable, Generator
+from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
 
 import numpy as np
 
+from rankfold.compiled import FOLDER, folder_of
 from rankfold.errors import RankfoldError
 
 # Seconds, about, that all of it takes on a machine of 2025.
 ABOUT = 25
-# Where numba keeps what it has compiled, if this is set; else beside the package.
-FOLDER = "NUMBA_CACHE_DIR"
+# Seconds between two looks at the processes that compile.
+LOOK = 0.05
 
 
 def compile_solver() -> None:
@@ -80,14 +83,23 @@ PARTS: dict[str, Callable[[], None]] = {
 """What is compiled, by name; the longest first."""
 
 
+def can_be_kept() -> bool:
+    """Whether there is a folder for what is compiled."""
+    return _folder() is not None
+
+
 def is_compiled() -> bool:
     """Whether an alignment will find its kernels compiled, as far as one can see."""
+    folder = _folder()
+    version = f"py{sys.version_info.major}{sys.version_info.minor}"
+    return folder is not None and any(folder.glob(f"kernels.tile_peaks-*.{version}.nbi"))
+
+
+def _folder() -> Path | None:
+    """The folder of one kernel of the search, which stands for all."""
     from rankfold.align.kernels import tile_peaks
 
-    cache = getattr(tile_peaks, "_cache", None)
-    folder = Path(getattr(cache, "cache_path", ""))
-    version = f"py{sys.version_info.major}{sys.version_info.minor}"
-    return any(folder.glob(f"kernels.tile_peaks-*.{version}.nbi"))
+    return folder_of(tile_peaks)
 
 
 def compile_beside() -> subprocess.Popen[bytes]:
@@ -100,10 +112,38 @@ def compile_beside() -> subprocess.Popen[bytes]:
     return process
 
 
+def end_beside() -> None:
+    """End what still compiles beside a run that was interrupted."""
+    for process in _beside:
+        _end(process)
+
+
 _beside: list[subprocess.Popen[bytes]] = []
 
 
-def compile_all(folder: Path | None, jobs: int) -> Iterator[tuple[str, float]]:
+@dataclass(frozen=True)
+class _Part:
+    """A part that is being compiled."""
+
+    name: str
+    process: subprocess.Popen[bytes]
+    said: IO[bytes]
+    began: float
+
+    def seconds(self) -> float:
+        """How long it took; raises a RankfoldError if it has failed."""
+        took = time.perf_counter() - self.began
+        if self.process.returncode != 0:
+            self.said.seek(0)
+            lines = self.said.read().decode(errors="replace").strip().splitlines()
+            raise RankfoldError(
+                f"the {self.name} could not be compiled ({(lines or ['no message'])[-1]}); check "
+                "that the folder of the cache can be written"
+            )
+        return took
+
+
+def compile_all(folder: Path | None, jobs: int) -> Generator[tuple[str, float], None, None]:
     """Compile every part, so many at a time; yields each one that is done, and its seconds.
 
     Parameters
@@ -117,23 +157,37 @@ def compile_all(folder: Path | None, jobs: int) -> Iterator[tuple[str, float]]:
     if folder is not None:
         folder.mkdir(parents=True, exist_ok=True)
         environment[FOLDER] = str(folder.resolve())
+    waiting = list(PARTS)
+    running: list[_Part] = []
+    try:
+        while waiting or running:
+            while waiting and len(running) < jobs:
+                running.append(_start(waiting.pop(0), environment))
+            for part in [one for one in running if one.process.poll() is not None]:
+                running.remove(part)
+                with part.said:
+                    yield part.name, part.seconds()
+            time.sleep(LOOK)
+    finally:
+        for part in running:
+            _end(part.process)
+            part.said.close()
 
-    def compile_one(part: str) -> tuple[str, float]:
-        began = time.perf_counter()
-        done = subprocess.run(
-            _command(part), env=environment, capture_output=True, text=True, check=False
-        )
-        if done.returncode != 0:
-            last = (done.stderr.strip().splitlines() or ["no message"])[-1]
-            raise RankfoldError(
-                f"the {part} could not be compiled ({last}); check that the folder of the cache "
-                "can be written"
-            )
-        return part, time.perf_counter() - began
 
-    with ThreadPoolExecutor(jobs) as pool:
-        for future in as_completed([pool.submit(compile_one, part) for part in PARTS]):
-            yield future.result()
+def _start(name: str, environment: dict[str, str]) -> _Part:
+    """Compile a part in a process of its own."""
+    # Closed by compile_all, when the part is done.
+    said = tempfile.TemporaryFile()  # noqa: SIM115
+    process = subprocess.Popen(
+        _command(name), env=environment, stdout=subprocess.DEVNULL, stderr=said
+    )
+    return _Part(name, process, said, time.perf_counter())
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """End a process that compiles; what it has kept so far stays."""
+    process.terminate()
+    process.wait()
 
 
 def _command(part: str) -> list[str]:

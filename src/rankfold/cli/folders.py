@@ -11,10 +11,10 @@ from rankfold import runs
 from rankfold.cli.app import Voice, app
 from rankfold.cli.grouping import grouped
 from rankfold.cli.options import Pictures, Reading, Writing
-from rankfold.cli.parsing import check_apart
-from rankfold.errors import InputError
 
 RunFolder = Annotated[Path, typer.Argument(help="The folder that align made.")]
+# A single file has no mark that rankfold wrote it, so this replaces any but a part of a run.
+Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace the file if it is there.")]
 
 
 @app.command()
@@ -39,11 +39,14 @@ def apply(
     from rankfold.cli.progress import Watcher
 
     source = reading.open(pictures, voice)
-    check_apart(pictures, out)
+    count = 0
     with Watcher(voice.silent) as watch:
-        watch.say("applying", len(source))
 
-        def done() -> None:
+        def step(done: int, total: int) -> None:
+            nonlocal count
+            count = done
+            if done == 1:
+                watch.say("applying", total)
             watch.advance()
             # Half of the pictures would be of no use: Ctrl-C leaves nothing behind.
             if watch.stop:
@@ -56,9 +59,8 @@ def apply(
             scale=None if full else scale,
             format=writing.format,
             overwrite=writing.overwrite,
-            done=done,
+            step=step,
         )
-    count = len(source)
     value = {"written": str(written), "images": count}
     voice.result(value, f"{count} pictures in {written}")
 
@@ -74,6 +76,7 @@ def report(
         Path | None, typer.Option(help="Write a picture of some rows instead: sheet.png.")
     ] = None,
     columns: Annotated[int, typer.Option(min=1, help="Pictures on the sheet.")] = 10,
+    overwrite: Overwrite = False,
     *,
     voice: Voice,
 ) -> None:
@@ -83,7 +86,10 @@ def report(
     """
     from rankfold.report import write_report, write_sheet
 
-    path = write_report(run, out) if sheet is None else write_sheet(run, sheet, columns)
+    if sheet is None:
+        path = write_report(run, out, overwrite)
+    else:
+        path = write_sheet(run, sheet, columns, overwrite=overwrite)
     voice.result({"report": str(path)}, str(path))
 
 
@@ -92,9 +98,7 @@ def report(
 def export(
     run: RunFolder,
     out: Annotated[Path, typer.Option("-o", "--out", help="A .json or .csv file.")],
-    overwrite: Annotated[
-        bool, typer.Option("--overwrite", help="Replace the file if it is there.")
-    ] = False,
+    overwrite: Overwrite = False,
     *,
     voice: Voice,
 ) -> None:
@@ -103,10 +107,7 @@ def export(
     Example: rankfold export run -o transforms.csv
     """
     result = runs.load_alignment(run)
-    # A single file has no mark that rankfold wrote it, so --overwrite replaces any.
-    if out.exists() and not overwrite:
-        raise InputError(f"{out} exists already; choose another name, or --overwrite it")
-    result.export_transforms(out)
+    result.export_transforms(out, overwrite)
     count = len(result.names)
     value = {"written": str(out), "images": count}
     voice.result(value, f"{count} transforms in {out}")

@@ -14,7 +14,7 @@ from rankfold import runs
 from rankfold.cli.app import Voice, app
 from rankfold.cli.grouping import grouped
 from rankfold.cli.options import Format, Reading, check_size
-from rankfold.cli.parsing import check_apart, one_of
+from rankfold.cli.parsing import one_of
 from rankfold.io import Source
 
 RunFolder = Annotated[Path, typer.Argument(help="The folder that align made.")]
@@ -23,7 +23,12 @@ Originals = Annotated[
     typer.Argument(help="The pictures that were aligned; where the run read them if left out."),
 ]
 Overwrite = Annotated[
-    bool, typer.Option("--overwrite", help="Replace what is there, if rankfold wrote it.")
+    bool, typer.Option("--overwrite", help="Replace a folder that is there, if rankfold wrote it.")
+]
+
+
+OverwriteFile = Annotated[
+    bool, typer.Option("--overwrite", help="Replace a file that is there, but none of a run.")
 ]
 
 
@@ -72,7 +77,7 @@ def plate(
     confidence: Annotated[
         Path | None, typer.Option(help="Also write how many pictures agree: confidence.png.")
     ] = None,
-    overwrite: Overwrite = False,
+    overwrite: OverwriteFile = False,
     *,
     reading: Reading,
     memory: Memory,
@@ -128,7 +133,6 @@ def restore(
     Example: rankfold restore run photos -o restored
     """
     source = _originals(run, pictures, reading, voice)
-    _check_apart(pictures, source, out)
     with _watching(voice) as watch:
         made = runs.restore_run(
             run,
@@ -201,10 +205,8 @@ def mask(
                 f"{pictures} is no run folder, so that {originals} has no effect; leave it out"
             )
         source = reading.open(pictures, voice)
-        _check_apart(pictures, source, out)
     else:
         source = _originals(run, originals, reading, voice)
-        _check_apart(originals, source, out)
     with _watching(voice) as watch:
         made = runs.mask_run(
             source,
@@ -233,11 +235,6 @@ def _originals(run: Path, pictures: str | None, reading: Reading, voice: Voice) 
     source = runs.originals_of_run(run)
     voice.remark(f"{len(source)} pictures from {source.path}")
     return source
-
-
-def _check_apart(pictures: str | None, source: Source, target: Path) -> None:
-    """Refuse to write over the pictures."""
-    check_apart(pictures or source.path, target)
 
 
 @contextmanager

@@ -14,8 +14,6 @@ from rankfold import runs
 from rankfold.cli.app import (
     FAILED,
     NOT_ALL_PLACED,
-    STOPPED,
-    TERMINATED,
     Voice,
     app,
     errors,
@@ -29,6 +27,7 @@ from rankfold.cli.options import Computing, Reading, Reduce, RunWriting
 from rankfold.cli.parsing import repeat_command, shown_size, size_of
 from rankfold.cli.wording import at_a_terminal, flags_of
 from rankfold.errors import RankfoldError
+from rankfold.interruptions import SIGNALS, Terminated
 from rankfold.runs.many_tables import SUMMARY
 
 # Options of this command that `rankfold align` does not have, or that each batch has its own of.
@@ -89,6 +88,7 @@ def align_many(
     """
     from rankfold import many
     from rankfold.cli.batch_bar import BatchBar
+    from rankfold.cli.compiling import end_beside
 
     how = _how_to_read(reading)
     options = _options(ctx, aligning, reduce, writing, computing)
@@ -109,13 +109,15 @@ def align_many(
                 watch=bar,
                 **options,
             )
-    except KeyboardInterrupt as error:
+    except (KeyboardInterrupt, Terminated) as error:
+        end_beside()
         again = _go_on(ctx, skip_existing)
-        errors.print("Stopped; the batches that are done stay.")
+        kind = SIGNALS.cause_of(error)
+        errors.say(f"{kind.words}; the batches that are done stay.")
         voice.remark(f"To go on from here: {again}")
         if voice.json and (out / SUMMARY).exists():
             typer.echo((out / SUMMARY).read_text(encoding="utf-8"), nl=False)
-        raise typer.Exit(TERMINATED if bar.terminated else STOPPED) from error
+        raise typer.Exit(kind.code) from error
     _say_summary(ctx, voice, summary)
     code = _code(summary)
     if code:

@@ -6,9 +6,10 @@ Those that always come together are groups (see :mod:`rankfold.cli.grouping`).
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -163,30 +164,53 @@ class Reading:
         False
     )
     skip_bad: Annotated[
-        bool, typer.Option("--skip-bad", help="Leave out pictures that cannot be read.")
+        bool, typer.Option("--skip-bad", help="Leave out pictures that cannot be used.")
     ] = False
-    frames: Annotated[str | None, typer.Option(help="Of a video: 100:300.")] = None
-    stride: Annotated[int, typer.Option(min=1, help="Of a video: every so many frames.")] = 1
+    frames: Annotated[str | None, typer.Option(help="Which pictures: 100:300.")] = None
+    stride: Annotated[int, typer.Option(min=1, help="Every so many of them.")] = 1
     select: Annotated[
         list[str] | None, typer.Option(help="Of a TIFF with named axes: C=0, Z=3, ...")
     ] = None
     key: Annotated[
         str | None, typer.Option(help="Of .npz and zarr groups: the name of the array.")
     ] = None
+    isolate: Annotated[
+        bool | None,
+        typer.Option(
+            "--isolate/--no-isolate",
+            help="Decode in a process of its own, so that a bad file costs that file; by default "
+            "for files of somebody else.",
+        ),
+    ] = None
 
-    def open(self, pictures: str, voice: Voice) -> Source:
-        """Look at the pictures without reading them, and say which files are left out."""
+    def open(self, pictures: str, voice: Voice, aligned: bool = False) -> Source:
+        """Look at the pictures without reading them, and say which ones are left out.
+
+        Parameters
+        ----------
+        pictures : str
+            Where they are.
+        voice : Voice
+        aligned : bool
+            Whether they will be aligned, for which a picture has to show something.
+        """
         source = open_pictures(
             pictures,
             frames=self.frames,
             stride=self.stride,
             select=tuple(self.select or ()),
             key=self.key,
+            isolate=self.isolate,
         )
         if self.grey:
             source = source.in_grey()
-        # To leave out bad pictures, every one has to be read once before anything is computed.
-        source = source.without_bad() if self.skip_bad else _advising(source)
+        if not self.skip_bad:
+            source = _advising(source)
+        if aligned:
+            look = partial(Source.for_alignment, skip_bad=self.skip_bad)
+            source = _looked_through(source, look, voice)
+        elif self.skip_bad:
+            source = _looked_through(source, Source.without_bad, voice)
         if source.left_out:
             shown = ", ".join(source.left_out[:LEFT_OUT_SHOWN])
             more = " ..." if len(source.left_out) > LEFT_OUT_SHOWN else ""
@@ -317,6 +341,14 @@ def _write_report(run: Run) -> None:
     from rankfold.report import write_report
 
     write_report(run)
+
+
+def _looked_through(source: Source, look: Callable[..., Source], voice: Voice) -> Source:
+    """Leave some pictures out, for which every one may have to be read before anything else."""
+    from rankfold.cli.progress import counting
+
+    with counting("looking for pictures that cannot be used", len(source), voice.silent) as watch:
+        return look(source, watch=watch)
 
 
 def _advising(source: Source) -> Source:

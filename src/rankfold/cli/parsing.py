@@ -75,15 +75,6 @@ def run_name(pictures: str) -> Path:
     return Path(f"{stem or 'pictures'}-run")
 
 
-def check_apart(pictures: str, target: Path) -> None:
-    """Refuse to write a folder over the pictures that it is made from."""
-    place = Path(pictures).resolve()
-    written = target.resolve()
-    # With --overwrite the folder would be replaced, and what lies in it would be gone.
-    if written == place or written in place.parents:
-        raise typer.BadParameter(f"{target} holds the pictures {pictures}; write to another folder")
-
-
 def repeat_command(ctx: typer.Context, **changed: str | None) -> str:
     """Write the command line that gives this result again.
 

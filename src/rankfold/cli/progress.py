@@ -5,6 +5,8 @@ from __future__ import annotations
 import signal
 import threading
 import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -23,7 +25,8 @@ from rich.text import Text
 
 from rankfold.align import STAGES
 from rankfold.align.basis import robust_spread
-from rankfold.cli.app import Terminated, errors
+from rankfold.cli.app import errors
+from rankfold.interruptions import SIGNALS
 from rankfold.status import InnerRecord, OuterRecord, Record
 
 # Seconds between updates of the line.
@@ -49,8 +52,8 @@ class Remaining(ProgressColumn):
 class Watcher:
     """Shows a run while it goes on; an observer of the solver.
 
-    The first Ctrl-C asks the run to end and to keep what there is, the second one ends it. SIGTERM
-    ends it at once, by :class:`~rankfold.cli.app.Terminated`.
+    The first Ctrl-C asks the run to end and to keep what there is, the second one ends it at once.
+    SIGTERM does so the first time, by :data:`rankfold.interruptions.SIGNALS`.
 
     Parameters
     ----------
@@ -81,41 +84,39 @@ class Watcher:
         self._objective = ""
         self._apart = 0
         self._drawn = 0.0
-        self._old_handlers: dict[int, Any] = {}
+        self._listening = ExitStack()
 
     def __enter__(self) -> Watcher:
         """Start drawing and listening."""
+        self._listening.enter_context(SIGNALS.listening())
+        before = signal.getsignal(signal.SIGINT)
+        in_main = threading.current_thread() is threading.main_thread()
+        # Where it is ignored, as after nohup, it stays so.
+        if in_main and before is not signal.SIG_IGN:
+            self._listening.callback(signal.signal, signal.SIGINT, before)
+            signal.signal(signal.SIGINT, self._interrupted)
         self.progress.start()
-        if threading.current_thread() is threading.main_thread():
-            handlers = {signal.SIGINT: self._interrupted, signal.SIGTERM: self._terminated}
-            for number, handler in handlers.items():
-                self._old_handlers[number] = signal.signal(number, handler)
         return self
 
     def __exit__(self, *error: object) -> None:
         """Leave the terminal and the signals as they were."""
-        for number, handler in self._old_handlers.items():
-            signal.signal(number, handler)
         self.progress.stop()
+        self._listening.close()
 
-    def _interrupted(self, *_: int | FrameType | None) -> None:
+    def _interrupted(self, number: int, frame: FrameType | None = None) -> None:
         """Ctrl-C."""
-        if self.stop:
-            raise KeyboardInterrupt
+        if self.stop or SIGNALS.received is not None:
+            SIGNALS.interrupt(number, frame)
+            return
         self.stop = True
         errors.print(
             "Stopping after this iteration and keeping what there is; Ctrl-C again to give it up."
         )
 
-    def _terminated(self, *_: int | FrameType | None) -> None:
-        """SIGTERM; a second one must not interrupt what the first one cleans up."""
-        signal.signal(signal.SIGTERM, signal.SIG_IGN)
-        raise Terminated
-
     def remark(self, text: str) -> None:
         """Something is to be said that is not a step."""
         if self._drawing or self._speaking:
-            errors.print(text, markup=False, highlight=False, soft_wrap=True)
+            errors.say(text)
 
     def going_on(self, folder: Path, done: int) -> None:
         """An interrupted run goes on."""
@@ -166,7 +167,7 @@ class Watcher:
     def _speak(self, text: str) -> None:
         """A line of its own, where nothing can be drawn over."""
         if self._speaking:
-            errors.print(text, markup=False, highlight=False, soft_wrap=True)
+            errors.say(text)
 
     def _draw(self, inner: int, record: InnerRecord | None = None) -> None:
         """Update the line."""
@@ -197,6 +198,16 @@ class Watcher:
         stage = STAGES[self._stage]
         share = self._outer / stage.outer if stage.moves else inner / stage.inner
         return before + stage.cost * min(share, NEARLY)
+
+
+@contextmanager
+def counting(text: str, total: int, silent: bool) -> Iterator[Callable[[], None]]:
+    """Show a bar for work before a run; gives what is to be called after each of its parts."""
+    columns = (TextColumn("{task.description}"), BarColumn(12), TimeElapsedColumn(), Remaining())
+    hidden = silent or not errors.is_terminal
+    with Progress(*columns, console=errors, disable=hidden, transient=True) as progress:
+        task = progress.add_task(text, total=total)
+        yield lambda: progress.advance(task)
 
 
 def standing_apart(residual: Any) -> int:

@@ -13,13 +13,10 @@ from rankfold import runs
 from rankfold.cli.app import (
     FAILED,
     NOT_ALL_PLACED,
-    STOPPED,
-    TERMINATED,
-    Terminated,
     Voice,
     app,
+    errors,
     say_compiling,
-    say_interrupted,
 )
 from rankfold.cli.choices import Aligning, Decomposing
 from rankfold.cli.forecast import check_memory, say_choice, say_plan, say_sizes
@@ -34,9 +31,10 @@ from rankfold.cli.options import (
     Resume,
     RunWriting,
 )
-from rankfold.cli.parsing import check_apart, repeat_command, run_name, size_of
+from rankfold.cli.parsing import repeat_command, run_name, size_of
 from rankfold.cli.wording import at_a_terminal, flags_of
 from rankfold.errors import WriteError
+from rankfold.interruptions import SIGNALS, STOPPED, Terminated
 from rankfold.status import Status
 from rankfold.verdicts import BatchVerdict
 
@@ -66,7 +64,7 @@ def align(
     method = aligning.method
     family = aligning.family
     # What there is, what is chosen, and what that will take.
-    source = reading.open(pictures, voice)
+    source = reading.open(pictures, voice, aligned=True)
     keywords = aligning.keywords(source.names)
     is_cropped = aligning.crop is not None
     sample = runs.sample_in(source, keywords["sample"], keywords.get("settings"), is_cropped)
@@ -92,7 +90,6 @@ def align(
         return
     # The run itself.
     target = out or run_name(pictures)
-    check_apart(pictures, target)
     say_compiling(voice)
     again = repeat_command(ctx, resume=None)
     with (
@@ -149,7 +146,6 @@ def decompose(
         return
     # The run itself.
     target = out or run_name(pictures)
-    check_apart(pictures, target)
     keywords = decomposing.keywords()
     with cluster.joined(computing, plan.needs) as computed, Watcher(voice.silent) as watch:
         summary = runs.run_decompose(
@@ -170,19 +166,22 @@ def decompose(
 @contextmanager
 def _saying_how_to_go_on(target: Path, command: str) -> Iterator[None]:
     """Say how to go on with a run that is interrupted, and end with its exit code."""
+    from rankfold.cli.compiling import end_beside
+
     try:
         yield
     except (KeyboardInterrupt, Terminated) as error:
         place = runs.unfinished(target)
-        if not place.is_dir():
+        if not runs.can_go_on(target):
             raise
         # What has been done is worth a sentence even where remarks are unwanted.
-        say_interrupted(f"Stopped; {place} has what is needed to go on: {command}")
-        code = TERMINATED if isinstance(error, Terminated) else STOPPED
-        raise typer.Exit(code) from error
+        kind = SIGNALS.cause_of(error)
+        errors.say(f"{kind.words}; {place} has what is needed to go on: {command}")
+        end_beside()
+        raise typer.Exit(kind.code) from error
     except WriteError as error:
         place = runs.unfinished(target)
-        if not place.is_dir():
+        if not runs.can_go_on(target):
             raise
         raise WriteError(f"{error}; {place} has what is needed to go on: {command}") from error
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from contextlib import closing
 from pathlib import Path
 from typing import Annotated
 
@@ -11,6 +12,7 @@ import typer
 
 from rankfold.cli.app import Voice, app
 from rankfold.cli.grouping import grouped
+from rankfold.errors import WriteError
 
 
 @app.command()
@@ -30,14 +32,21 @@ def warmup(
 
     Example: rankfold warmup --cache /opt/rankfold-cache
     """
-    from rankfold.cli.compiling import ABOUT, FOLDER, compile_all
+    from rankfold.cli.compiling import ABOUT, can_be_kept, compile_all
+    from rankfold.compiled import FOLDER
 
+    if cache is None and not can_be_kept():
+        raise WriteError(
+            "there is no folder that can be written in which rankfold would find it again; name "
+            f"one with --cache DIR, and set {FOLDER}=DIR wherever it runs"
+        )
     voice.remark(f"compiling once, about {ABOUT} s")
     began = time.perf_counter()
     parts = {}
-    for part, seconds in compile_all(cache, jobs or os.cpu_count() or 1):
-        parts[part] = round(seconds, 1)
-        voice.remark(f"{part}: {seconds:.0f} s")
+    with closing(compile_all(cache, jobs or os.cpu_count() or 1)) as done:
+        for part, seconds in done:
+            parts[part] = round(seconds, 1)
+            voice.remark(f"{part}: {seconds:.0f} s")
     took = time.perf_counter() - began
     facts = {
         "seconds": round(took, 1),

@@ -10,13 +10,14 @@ import numpy as np
 import numpy.typing as npt
 from scipy import ndimage
 
+from rankfold.arguments import number, whole, word
 from rankfold.errors import InputError
 from rankfold.families import Floats
 from rankfold.io import Picture, Source
 from rankfold.io.source import as_type
 from rankfold.outputs.judging import Background, Judged, Predictor, judge, learned_variance
 from rankfold.outputs.means import Means
-from rankfold.outputs.originals import with_missing
+from rankfold.outputs.originals import in_units, with_missing
 from rankfold.outputs.scene import Original, count_of_tiles, scene_of
 from rankfold.outputs.settings import OutputSettings
 from rankfold.stack import Bools, Frame
@@ -72,12 +73,11 @@ class Asked:
 
     def __post_init__(self) -> None:
         """Refuse what means nothing."""
-        if not 0 < self.sensitivity < np.inf:
+        sensitivity = number("sensitivity", self.sensitivity, "give a positive one; 1 is usual")
+        if not 0 < sensitivity < np.inf:
             raise InputError(f"sensitivity={self.sensitivity} must be positive; 1 is the usual one")
-        if self.min_area < 0:
-            raise InputError(f"min_area={self.min_area} must be a number of pixels, 0 or more")
-        if self.shadows not in ("keep", "drop"):
-            raise InputError(f"unknown shadows {self.shadows!r}; choose keep or drop")
+        whole("min_area", self.min_area, least=0)
+        word("shadows", self.shadows, ("keep", "drop"))
 
 
 class Foreground:
@@ -92,7 +92,7 @@ class Foreground:
         From the canvas to each frame; NaN for frames that were not placed.
     canvas : (h, w) or (h, w, c) array
         The background on the union of all frames, in their type; ``seen`` says where it is known.
-    noise : (h, w) array of float32
+    noise : (h, w) array
         Standard deviation of what is no foreground, in the units of the frames.
     often : (h, w) array of float32
         In which share of the frames asked something is in front.
@@ -119,7 +119,7 @@ class Foreground:
         self._asked = asked
         self._settings = settings
         self.often = often
-        self.noise: Floats32 = np.sqrt(variance) * np.float32(self._scene.unit)
+        self.noise: Array = in_units(np.sqrt(variance), self._scene.unit, source.dtype)
         self._remarks = tuple(remarks)
 
     def __len__(self) -> int:
@@ -130,7 +130,7 @@ class Foreground:
         """Give one frame after the other."""
         pictures = self._source.pictures()
         for index, picture in enumerate(pictures):
-            yield self._frame(index, with_missing(picture))
+            yield self._frame(index, with_missing(picture, self._scene.unit))
 
     def __repr__(self) -> str:
         """A line for a person."""
@@ -154,7 +154,8 @@ class Foreground:
     @property
     def canvas(self) -> Array:
         """The background on the union of all frames, in their type; zero where unknown."""
-        values = np.nan_to_num(np.moveaxis(self._scene.clean, 0, -1)) * self._scene.unit
+        values = np.nan_to_num(np.moveaxis(self._scene.clean, 0, -1))
+        values = in_units(values, self._scene.unit, self._source.dtype)
         picture = as_type(values, self._source.dtype)
         return picture if len(self._source.shapes[0]) == 3 else picture[..., 0]
 
@@ -236,7 +237,7 @@ def foreground_of(
     watch = means.counting(2 * len(donors) + count_of_tiles(canvas))
     some = source.some(donors)
     with means.executor(canvas, len(donors), source.channels) as executor:
-        pictures = (with_missing(one) for one in some.pictures())
+        pictures = (with_missing(one, unit) for one in some.pictures())
         scene = scene_of(
             (Original(one.values, one.mask) for one in pictures),
             donors,
@@ -251,7 +252,7 @@ def foreground_of(
     again = zip(donors, some.pictures(), strict=True)
     variance, often = learned_variance(
         predictor,
-        ((index, with_missing(one), transforms[index]) for index, one in again),
+        ((index, with_missing(one, unit), transforms[index]) for index, one in again),
         numbers.cut.first / asked.sensitivity,
         numbers,
         watch,
@@ -271,7 +272,8 @@ def large_enough(mask: Bools, area: int) -> Bools:
 
 def _behind(picture: Picture, found: Judged, unit: float) -> Array:
     """What is behind a frame, in its type: what it should show, or itself where that is unknown."""
-    clean = as_type(np.moveaxis(found.expected.clean, 0, -1) * unit, picture.values.dtype)
+    dtype = picture.values.dtype
+    clean = as_type(np.moveaxis(in_units(found.expected.clean, unit, dtype), 0, -1), dtype)
     if picture.values.ndim == 2:
         return np.where(found.expected.known, clean[..., 0], picture.values)
     return np.where(found.expected.known[..., None], clean, picture.values)

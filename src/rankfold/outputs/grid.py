@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from rankfold.arguments import number, shown, word
 from rankfold.errors import InputError
 from rankfold.families import Floats, inverse, map_points, shift
 from rankfold.stack import Bools, Frame, rescaling
@@ -24,6 +25,10 @@ AREAS = {
 
 # A union may have so many times the area of the frame. A picture that lies wrongly can reach far.
 LARGEST_UNION = 9.0
+
+# A frame that spans as much as the median picture, but for this share of its sides, shows the whole
+# of it: at full size, it has just the picture's height and width.
+SAME_SIZE = 0.02
 
 # Unit: px. Long side of the coarse grid on which the common area is looked for.
 LOOKED_AT = 400
@@ -62,13 +67,18 @@ def grid_for(
     scale : float, optional
         Pixels of the grid for one of the frame; as many as the pictures have if left out.
     """
-    if area not in AREAS:
-        raise InputError(f"unknown area {area!r}; choose one of {', '.join(AREAS)}")
-    factor = full_scale(transforms, frame) if scale is None else float(scale)
+    word("area", area, AREAS)
+    factor = full_scale(transforms, frame)
+    if scale is not None:
+        factor = number("scale", scale, "give a positive one, as 2")
     if not 0 < factor < np.inf:
-        raise InputError(f"scale={scale} must be positive")
+        raise InputError(f"scale={shown(scale)} must be positive")
     if area == "frame":
-        size = Frame(*(max(round(side * factor), 4) for side in frame.shape))
+        if scale is None:
+            height, width = full_shape(transforms, frame, shapes)
+        else:
+            height, width = (round(side * factor) for side in frame.shape)
+        size = Frame(max(height, 4), max(width, 4))
         # The grid ends exactly where the frame ends.
         return Grid(size, rescaling(np.array(frame.shape[::-1]) / size.shape[::-1]))
     edges = _edges(transforms, shapes)
@@ -92,6 +102,25 @@ def grid_for(
 def full_scale(transforms: Floats, frame: Frame) -> float:
     """Say how many pixels of the median picture one pixel of the frame spans."""
     return float(np.median([source_pixels_per_pixel(T, frame) for T in transforms]))
+
+
+def full_shape(transforms: Floats, frame: Frame, shapes: Ints) -> tuple[int, int]:
+    """Say how many pixels, (height, width), the frame has when it is as fine as the pictures.
+
+    Parameters
+    ----------
+    transforms : (n, 3, 3) array
+        From the frame to the pictures.
+    frame : Frame
+    shapes : (n, 2) array
+        Height and width of these pictures.
+    """
+    spanned = np.array(frame.shape) * full_scale(transforms, frame)
+    usual = np.median(shapes, axis=0)
+    if (np.abs(spanned - usual) <= SAME_SIZE * usual).all():
+        spanned = usual
+    height, width = spanned
+    return round(float(height)), round(float(width))
 
 
 def _edges(transforms: Floats, shapes: Ints) -> Floats:

@@ -14,6 +14,7 @@ from rankfold.families import Floats, inverse
 from rankfold.io import Picture
 from rankfold.outputs.cut import labelled
 from rankfold.outputs.light import fitted, terms_of
+from rankfold.outputs.originals import BEYOND
 from rankfold.outputs.scene import Scene
 from rankfold.outputs.settings import OutputSettings
 from rankfold.outputs.shadows import shadow_cost
@@ -28,6 +29,9 @@ FITTED = 40_000
 
 # A gain and an offset, as cameras change them by themselves; more would explain a large object.
 DEGREE = 0
+
+# Unit: bytes. Values of more are computed with in double precision.
+SINGLE = 4
 
 # Unit: px. Around what does not belong in the first pass, pixels say nothing of the noise.
 ASIDE = 1
@@ -238,5 +242,12 @@ def judge(
 
 def planes_of(picture: Picture, unit: float) -> Floats32:
     """Return the values of a picture as planes (c, h, w), in the unit; NaN becomes zero."""
-    values = np.nan_to_num(np.asarray(picture.values, np.float32) / np.float32(unit))
+    given = np.asarray(picture.values)
+    # In double precision where it came so: single precision ends at 1e38.
+    precision: Any = np.float64 if given.dtype.itemsize > SINGLE else np.float32
+    with np.errstate(over="ignore"):
+        values = np.nan_to_num(given.astype(precision, copy=False) / precision(unit))
+    if precision is np.float64:
+        # What is beyond all measure is masked; here it only has to have room.
+        values = np.clip(values, -BEYOND, BEYOND).astype(np.float32)
     return np.moveaxis(values if values.ndim == 3 else values[..., None], 2, 0)

@@ -19,14 +19,14 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
+from rankfold.compiled import compiled
 from rankfold.outputs.spool import RADIUS
 
 Array = npt.NDArray[Any]
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def most_agreed(
     values: Array,
     trust: Array,
@@ -75,7 +75,7 @@ def most_agreed(
             rival[y, x] = rival_of(values, trust, limit[y, x], score, best, y, x)
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def votes(values: Array, trust: Array, limit: Array, score: Array) -> None:
     """Add to the score (n, h, w) of every picture how well the others agree with it."""
     n, channels = values.shape[:2]
@@ -118,7 +118,7 @@ def votes(values: Array, trust: Array, limit: Array, score: Array) -> None:
                     score[j, y, x] += left * trust[i, y + RADIUS, x + RADIUS]
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def agreement(apart: Any, count: Any, limit: Any) -> Any:
     """How well two patches agree: 1 where they are the same, 0 from the limit on (Tukey's)."""
     if count == 0:
@@ -127,7 +127,7 @@ def agreement(apart: Any, count: Any, limit: Any) -> Any:
     return left * left if left > 0 else np.float32(0)
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def agreement_of(
     values: Array, trust: Array, limit: Any, one: int, two: int, y: int, x: int
 ) -> Any:
@@ -146,7 +146,7 @@ def agreement_of(
     return agreement(apart, count, limit)
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def mean_of_agreeing(
     values: Array, trust: Array, limit: Any, best: int, y: int, x: int, clean: Array
 ) -> Any:
@@ -173,7 +173,7 @@ def mean_of_agreeing(
     return supporting
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def rival_of(
     values: Array, trust: Array, limit: Any, score: Array, best: int, y: int, x: int
 ) -> Any:
@@ -196,7 +196,7 @@ def rival_of(
     return supporting
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def medians(values: Array, trust: Array) -> Array:
     """Median (c, h, w) of the pictures (k, c, h, w) that can be trusted; NaN where there is none.
 

@@ -7,9 +7,12 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from rankfold.arguments import callable_one, instance, path_of
 from rankfold.io.source import nothing
 from rankfold.outputs.settings import OutputSettings
 from rankfold.scale import Executor, Needs, executor_for, store_for
+from rankfold.scale.executors import number_of_threads
+from rankfold.scale.limits import bytes_of
 from rankfold.stack import Frame
 
 # Is told how many steps are done, and of how many.
@@ -40,6 +43,17 @@ class Means:
     memory_limit: int | str | None = None
     scratch: str | Path | None = None
     progress: Progress | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse what means nothing, before any picture is read."""
+        instance("settings", self.numbers, OutputSettings, "pass OutputSettings(), or leave it out")
+        number_of_threads(self.n_jobs)
+        if self.memory_limit is not None:
+            bytes_of(self.memory_limit)
+        if self.scratch is not None:
+            path_of("scratch", self.scratch)
+        if self.progress is not None:
+            callable_one("progress", self.progress, "pass a function of two numbers")
 
     def executor(self, grid: Frame, donors: int, channels: int) -> AbstractContextManager[Executor]:
         """Give threads, and a store for so many pictures on a grid, for the duration of a block."""

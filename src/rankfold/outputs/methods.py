@@ -8,6 +8,7 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from rankfold.errors import InputError
 from rankfold.outputs.foreground import Asked, Foreground
 from rankfold.outputs.masks import masks_in_frame, masks_of
 from rankfold.outputs.means import Means, Progress
@@ -184,6 +185,8 @@ class AsTheyLie:
         progress: Progress | None = None,
     ) -> Foreground:
         """Say of every pixel whether it belongs; see :meth:`rankfold.Alignment.mask`."""
+        if self.low_rank.ndim < 3:
+            raise InputError("masks are of pictures, and this is the decomposition of a matrix")
         count = len(self.low_rank)
         return masks_in_frame(
             tuple(f"picture {k}" for k in range(count)),

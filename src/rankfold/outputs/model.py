@@ -161,7 +161,7 @@ def model_of(aligned: Aligned, originals: Originals, settings: OutputSettings) -
 
 def _low_rank(aligned: Aligned, originals: Originals, chosen: Sequence[int]) -> Floats32:
     """Low-rank pictures (k, c, h, w) in the units of the originals."""
-    rows = np.asarray(aligned.low_rank[[originals.order[k] for k in chosen]], np.float32)
+    rows = np.asarray(aligned.low_rank[[originals.order[k] for k in chosen]])
     values = rows[:, None] if rows.ndim == 3 else np.moveaxis(rows, 3, 1)
     return np.asarray(values * _factor(aligned, originals, chosen), np.float32)
 

@@ -18,7 +18,8 @@ from rankfold.io.memory import in_memory
 from rankfold.io.source import unit_of
 from rankfold.outputs.grid import Grid, grid_for
 from rankfold.outputs.warping import whole
-from rankfold.stack import Bools, Frame, power_of_two, rescaling
+from rankfold.stack import Bools, Frame, has_white, largest_of, power_of_two, rescaling
+from rankfold.stack.checks import given_pictures
 
 Array = npt.NDArray[Any]
 Ints = npt.NDArray[np.int_]
@@ -35,6 +36,13 @@ LOOKS_ALIKE = 0.5
 
 # As many pictures are compared at most.
 COMPARED = 8
+
+# In units of the pictures. A larger value is a mistake of the file; one would make the noise of all
+# pictures, which is a mean of squares, larger than anything that could be seen.
+BEYOND = 2.0**40
+
+# Unit: bytes, of a value in double precision.
+DOUBLE = 8
 
 
 class Aligned(Protocol):
@@ -108,7 +116,7 @@ class Originals:
     def read(self, indices: Sequence[int]) -> Iterator[Picture]:
         """Read some pictures, in ascending order; NaN is masked."""
         for picture in self.source.some(indices).pictures():
-            yield with_missing(picture)
+            yield with_missing(picture, self.unit)
 
     def spread(self, most: int, also: int | None = None) -> list[int]:
         """Choose placed pictures, spread over the batch, at most so many and one besides."""
@@ -140,12 +148,16 @@ def originals_of(aligned: Aligned, images: Images, masks: Masks = None) -> Origi
     aligned : Aligned
         An alignment of them, perhaps at another resolution.
     images : list of arrays, one array, a path or a Source
-        As many as were aligned. They are matched by name where the names are those of the
-        alignment, and by order where all names are others.
+        As many as were aligned, or more if the names of the alignment are among theirs. They are
+        matched by name where the names are those of the alignment, and by order where all names
+        are others.
     masks : sequence of (h, w) arrays, optional
         True where a pixel may be used.
     """
     source = source_of(images, masks)
+    if isinstance(images, str | os.PathLike | Source):
+        # Pictures in memory have no names of their own, by which some could be chosen.
+        source = source.named(aligned.names)
     if len(source) != len(aligned.names):
         raise InputError(
             f"{source.path} has {len(source)} pictures, the run {len(aligned.names)} transforms; "
@@ -180,7 +192,8 @@ def source_of(images: Images, masks: Masks = None) -> Source:
     if isinstance(images, str | os.PathLike):
         images = open_pictures(str(images))
     if not isinstance(images, Source):
-        return in_memory(images, masks)
+        arrays, masks, names = given_pictures(images, masks)
+        return in_memory(arrays, masks, names)
     if masks is not None:
         raise InputError(
             "masks go with pictures in memory; of pictures on disk the masks are their transparency"
@@ -217,12 +230,17 @@ def match_names(names: tuple[str, ...], known: tuple[str, ...], run: str) -> lis
     return list(range(len(names)))
 
 
-def with_missing(picture: Picture) -> Picture:
-    """Return a picture whose mask leaves out its NaN."""
+def with_missing(picture: Picture, unit: float = np.inf) -> Picture:
+    """Return a picture whose mask leaves out its NaN, and what is no light in its ``unit``."""
     if picture.values.dtype.kind != "f":
         return picture
     values = picture.values.reshape(*picture.values.shape[:2], -1)
-    finite = np.asarray(np.isfinite(values).all(axis=2))
+    if values.dtype.itemsize > DOUBLE:
+        with np.errstate(over="ignore"):
+            # It may hold more than is computed with.
+            values = values.astype(np.float64)
+    limit = min(BEYOND * unit, float(np.finfo(values.dtype).max))
+    finite = np.asarray((np.abs(values) <= limit).all(axis=2))
     if finite.all():
         return picture
     mask = finite if picture.mask is None else picture.mask & finite
@@ -230,12 +248,29 @@ def with_missing(picture: Picture) -> Picture:
 
 
 def unit_for(source: Source) -> float:
-    """Say what 1.0 is in pictures: the top of an integer type, a power of two for floats."""
-    if source.dtype.kind != "f":
+    """Say what 1.0 is in pictures: the top of a short integer type, a power of two for others."""
+    types = set(source.dtypes)
+    if len(types) > 1 and not all(kind.kind == "f" for kind in types):
+        found = ", ".join(sorted(str(kind) for kind in types))
+        raise InputError(
+            f"{source.path} has pictures of different types ({found}), whose white is not the "
+            "same; convert them to one type"
+        )
+    if source.dtype.kind == "b" or has_white(source.dtype):
         return unit_of(source.dtype)
-    # One picture tells the order of magnitude.
-    first = next(iter(source.some([0]).pictures()))
-    return power_of_two(np.asarray(first.values))
+    # A few pictures tell the order of magnitude; one of them may be blank, or have a huge value.
+    looked_at = np.linspace(0, len(source) - 1, min(len(source), COMPARED)).astype(int).tolist()
+    units = []
+    for picture in source.some(looked_at).pictures():
+        values = np.asarray(picture.values)
+        if largest_of(values) > 0:
+            units.append(power_of_two(values))
+    return sorted(units)[len(units) // 2] if units else 1.0
+
+
+def in_units(values: Array, unit: float, dtype: npt.DTypeLike) -> Array:
+    """Return values in the unit of pictures of a type, in a precision in which that has room."""
+    return values.astype(np.result_type(dtype, np.float32)) * unit
 
 
 def _to_original(aligned: Aligned, index: int, shape: tuple[int, ...], name: str) -> Floats:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from rankfold.arguments import shown, whole
 from rankfold.errors import InputError
 from rankfold.families import Floats
 from rankfold.io.encoding import write_picture
@@ -16,7 +18,7 @@ from rankfold.io.metadata import NOTHING_KNOWN, Metadata
 from rankfold.io.source import as_type, nothing
 from rankfold.outputs.grid import grid_for
 from rankfold.outputs.means import Means
-from rankfold.outputs.originals import Aligned, Images, Masks, Originals, originals_of
+from rankfold.outputs.originals import Aligned, Images, Masks, Originals, in_units, originals_of
 from rankfold.outputs.refining import refined
 from rankfold.outputs.scene import Original, Scene, count_of_tiles, scene_of
 from rankfold.outputs.spool import Tile
@@ -109,7 +111,7 @@ class Plate:
         metadata : Metadata
             What the file says besides the pixels, see :func:`rankfold.io.read_metadata`.
         """
-        check_apart(path, confidence)
+        check_two_files(path, confidence)
         if confidence is not None:
             check_free(confidence, overwrite)
         values = self.picture.astype(np.float64)
@@ -121,9 +123,9 @@ class Plate:
                 write_picture(draft, 255.0 * self.confidence, np.uint8)
 
 
-def check_apart(path: str | Path, confidence: str | Path | None) -> None:
+def check_two_files(path: str | Path, confidence: str | Path | None) -> None:
     """Refuse to write the confidence over the plate."""
-    if confidence is not None and Path(confidence).resolve() == Path(path).resolve():
+    if confidence is not None and os.path.realpath(confidence) == os.path.realpath(path):
         raise InputError(f"{path} cannot be both the plate and its confidence; name another file")
 
 
@@ -197,11 +199,11 @@ def _index_of(light: int | str | None, originals: Originals) -> int | None:
     names = originals.source.names
     if isinstance(light, str) and light in names:
         index = names.index(light)
-    elif not isinstance(light, str) and 0 <= light < len(names):
+    elif not isinstance(light, str) and 0 <= whole("light", light) < len(names):
         index = int(light)
     else:
         raise InputError(
-            f"light={light!r} is none of the pictures; give a name, or a number from 0 to "
+            f"light={shown(light)} is none of the pictures; give a name, or a number from 0 to "
             f"{len(names) - 1}"
         )
     if not originals.placed[index]:
@@ -218,6 +220,6 @@ def _as_they_came(scene: Scene, light: int | None, originals: Originals) -> Arra
         values = scene.clean[:, rows]
         if light is not None:
             values = scene.light.relit(light, values, Tile(rows, slice(0, scene.grid.width)))
-        picture[rows] = as_type(np.moveaxis(values * originals.unit, 0, -1), dtype)
+        picture[rows] = as_type(np.moveaxis(in_units(values, originals.unit, dtype), 0, -1), dtype)
     is_colour = len(originals.source.shapes[0]) == 3
     return picture if is_colour else picture[..., 0]

@@ -10,15 +10,24 @@ import numpy as np
 import numpy.typing as npt
 from scipy import ndimage
 
+from rankfold.arguments import shown
 from rankfold.errors import InputError
 from rankfold.io import Picture
 from rankfold.io.source import as_type, nothing
 from rankfold.outputs.grid import Grid
-from rankfold.outputs.judging import Expected, judge, learned_variance, planes_of
+from rankfold.outputs.judging import Expected, Judged, judge, learned_variance, planes_of
 from rankfold.outputs.means import Means
 from rankfold.outputs.model import model_of
 from rankfold.outputs.modelled import Modelled, modelled
-from rankfold.outputs.originals import Aligned, Images, Masks, Originals, originals_of, widest_grid
+from rankfold.outputs.originals import (
+    Aligned,
+    Images,
+    Masks,
+    Originals,
+    in_units,
+    originals_of,
+    widest_grid,
+)
 from rankfold.outputs.refining import refined
 from rankfold.outputs.scene import count_of_tiles
 from rankfold.outputs.seam import carried_inwards
@@ -50,6 +59,9 @@ class Restored:
         What should have been replaced, but nobody knows what is behind.
     missing : (h, w) array of bool
         What of it was missing in the original, so that there is nothing at all.
+    doubted : bool
+        Whether so much seemed to be in front that nothing was replaced but what was painted or
+        missing.
     """
 
     name: str
@@ -57,6 +69,7 @@ class Restored:
     replaced: Bools
     left: Bools
     missing: Bools
+    doubted: bool = False
 
 
 class Restoration:
@@ -118,20 +131,27 @@ class Restoration:
             return Restored(self.names[index], picture.values, nothing, hole, missing)
         matrix = self._matrices[index]
         expected = self._predictor.expected(index, picture, matrix, hole)
+        doubted = False
         if self._automatic:
-            hole = hole | self._in_front(picture, expected, hole)
-            # Once more, without what was found.
-            expected = self._predictor.expected(index, picture, matrix, hole)
+            found = self._in_front(picture, expected, hole)
+            # What is left of the picture would say too little of its light.
+            doubted = found is None
+            if found is not None:
+                hole = hole | found
+                # Once more, without what was found.
+                expected = self._predictor.expected(index, picture, matrix, hole)
         replaced = hole & expected.known
         filled = self._filled(picture, expected, hole, replaced)
         left = hole & ~expected.known
-        return Restored(self.names[index], filled, replaced, left, missing & left)
+        return Restored(self.names[index], filled, replaced, left, missing & left, doubted)
 
-    def _in_front(self, picture: Picture, expected: Expected, hole: Bools) -> Bools:
-        """What does not belong (h, w), and a rim around it."""
+    def _in_front(self, picture: Picture, expected: Expected, hole: Bools) -> Bools | None:
+        """What does not belong (h, w), and a rim around it; None if it is too much to be true."""
         seen = Picture(picture.values, ~hole)
         unit = self._originals.unit
         found = judge(seen, expected, unit, self._settings.cut.second, self._settings)
+        if _share_of_contrast(expected, found) > self._settings.fill.most:
+            return None
         grow = self._settings.fill.grow
         if grow == 0 or not found.mask.any():
             return found.mask
@@ -150,7 +170,8 @@ class Restoration:
         light = carried_inwards(
             difference, expected.variance[box], hole[box], expected.known[box], seam
         )
-        clean = np.moveaxis(expected.clean[planes] + light, 0, -1) * unit
+        clean = in_units(expected.clean[planes] + light, unit, picture.values.dtype)
+        clean = np.moveaxis(clean, 0, -1)
         stored = as_type(clean, picture.values.dtype)
         if picture.values.ndim == 2:
             stored = stored[..., 0]
@@ -213,6 +234,11 @@ def _painted(hidden: HiddenMasks | None, originals: Originals) -> Callable[[int]
     if hidden is None:
         return lambda _: None
     names = originals.source.names
+    if not callable(hidden) and not isinstance(hidden, Sequence | np.ndarray):
+        raise InputError(
+            f"hidden={shown(hidden)} is a {type(hidden).__name__}; pass a list of masks "
+            "(height, width), None where nothing is hidden"
+        )
     if not callable(hidden) and len(hidden) != len(names):
         raise InputError(
             f"{len(hidden)} masks for {len(names)} pictures; give one a picture, None where "
@@ -238,6 +264,16 @@ def _painted(hidden: HiddenMasks | None, originals: Originals) -> Callable[[int]
         return checked
 
     return painted
+
+
+def _share_of_contrast(expected: Expected, found: Judged) -> float:
+    """How much of what tells one light from another is where something seems to be in front."""
+    judged = expected.clean[:, found.judged]  # c x pixels
+    middle = np.median(judged, axis=1, keepdims=True) if judged.size else 0.0
+    contrast = ((judged - middle) ** 2).sum(axis=0)
+    hidden = found.mask[found.judged]
+    total = contrast.sum()
+    return float(contrast[hidden].sum() / total) if total > 0 else 0.0
 
 
 def _around(where: Bools, margin: int) -> tuple[slice, slice]:

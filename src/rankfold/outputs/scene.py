@@ -176,7 +176,8 @@ def range_of(values: Array, trust: Array, unit: float) -> float:
     if not seen.size:
         return 1.0
     low, high = np.percentile(seen, RANGE)
-    return float(max(high - low, np.finfo(np.float32).tiny))
+    # Pictures of one single value have no range that anything could be compared with.
+    return float(high - low) or 1.0
 
 
 def _gathered(

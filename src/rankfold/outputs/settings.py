@@ -156,6 +156,14 @@ class FillSettings(Group):
         "What was found to be in front is made larger by this: its edge is mixed. Not tuned.",
         least=0,
     )
+    most: float = tuned(
+        0.65,
+        "share of the contrast",
+        "If more of what a picture should show seems to be behind something, what is known of its "
+        "light is too little, and it stays as it is. Of 120 generated heads under extreme lamps, "
+        "right fillings took up to .56 and wrong ones from .72 on.",
+        most=1.0,
+    )
     seam: float = tuned(
         0.015,
         "share of the long side",

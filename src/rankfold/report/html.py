@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from rankfold.neutral import plain
 from rankfold.report.pictures import Bytes
 
 # Quality and effort of the compressor (WebP).
@@ -21,9 +22,19 @@ def template(name: str) -> Any:
     from jinja2 import Environment, StrictUndefined
 
     environment = Environment(
-        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        finalize=_shown,
     )
     return environment.from_string(_file(name))
+
+
+def _shown(value: Any) -> Any:
+    """What a page shows of a value: of text from outside, nothing that a browser would obey."""
+    # What is marked as markup is our own, and of a class of its own.
+    return plain(value, keep="\n") if type(value) is str else value
 
 
 def look() -> str:

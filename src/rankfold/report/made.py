@@ -92,10 +92,14 @@ def panels_of(result: Alignment | Decomposition, names: tuple[str, ...]) -> list
             ],
         )
     ]
-    restored = []
-    marked = []
+    restored: list[tuple[str, Bytes]] = []
+    marked: list[tuple[str, Bytes]] = []
     for index in _examples(result.sparse, failed, high - low):
         one = restoration[index]
+        if one.doubted:
+            continue
+        if len(restored) == SHOWN:
+            break
         before = rgb(as_bytes(np.asarray(pictures[index]), low, high))
         after = rgb(as_bytes(np.asarray(one.picture), low, high))
         restored.append((names[index], np.hstack([before, after])))
@@ -121,15 +125,14 @@ def _range(picture: Array) -> tuple[float, float]:
 
 
 def _examples(sparse: Array, failed: Bools, span: float) -> list[int]:
-    """The pictures of which most does not belong, but not nearly all of it."""
+    """The pictures, those first of which most does not belong, but not nearly all of it."""
     shares = []
     for k in range(len(failed)):
         error = np.abs(np.nan_to_num(np.asarray(sparse[k])))
         shares.append(float((error > 0.1 * span).mean()))
     share = np.array(shares)
     usable = np.flatnonzero(~failed & (share < TOO_MUCH))
-    order = usable[np.argsort(-share[usable], kind="stable")]
-    return [int(k) for k in order[:SHOWN]]
+    return [int(k) for k in usable[np.argsort(-share[usable], kind="stable")]]
 
 
 def _marked(picture: Bytes, mask: Bools) -> Bytes:

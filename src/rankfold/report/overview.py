@@ -8,7 +8,6 @@ from urllib.parse import quote
 
 import numpy as np
 
-from rankfold import __version__
 from rankfold.errors import InputError
 from rankfold.report.data import TONES, shown_time
 from rankfold.report.html import as_uri, fitted, look, template
@@ -17,6 +16,7 @@ from rankfold.result import Alignment
 from rankfold.runs import BatchRow, BatchState, ManySummary, Run, as_bytes, display_range
 from rankfold.runs.many_tables import replace_text
 from rankfold.verdicts import BatchVerdict
+from rankfold.version import __version__
 
 OVERVIEW = "summary.html"
 

@@ -13,15 +13,20 @@ from typing import Any
 
 import numpy as np
 
-from rankfold import __version__
 from rankfold.errors import InputError
+from rankfold.neutral import plain
 from rankfold.report.content import ReportData
 from rankfold.report.data import report_data
 from rankfold.report.figures import drawn
 from rankfold.report.html import as_uri, fitted, look, template
 from rankfold.report.pictures import Bytes
-from rankfold.runs import Run, open_run
+from rankfold.runs import Run, check_no_original, open_run
 from rankfold.runs.starts import percent
+from rankfold.storage import check_free, whole_file
+from rankfold.version import __version__
+
+# What the report of a run is called.
+REPORT = "report.html"
 
 # Unit: px. Long side of a picture in the grid, and of an average.
 SMALL = 88
@@ -37,7 +42,9 @@ SMALL_SHEET = 100
 LARGE_SHEET = 24
 
 
-def write_report(run: str | Path | Run, path: str | Path | None = None) -> Path:
+def write_report(
+    run: str | Path | Run, path: str | Path | None = None, overwrite: bool = False
+) -> Path:
     """Write the report of a run and return its path.
 
     Needs matplotlib and jinja2: ``pip install rankfold[report]``.
@@ -47,13 +54,22 @@ def write_report(run: str | Path | Run, path: str | Path | None = None) -> Path:
     run : str, Path or Run
         A run, or its folder.
     path : str or Path, optional
-        The file to write; ``report.html`` in the run's folder by default.
+        The file to write; ``report.html`` in the run's folder by default, in the place of an
+        earlier one.
+    overwrite : bool
+        Replace another file that is there.
     """
     opened = run if isinstance(run, Run) else open_run(run)
-    target = opened.path / "report.html" if path is None else Path(path)
+    own = opened.path / REPORT
+    target = own if path is None else Path(path)
+    is_own = target.absolute() == own.absolute()
+    if not is_own:
+        check_free(target, overwrite)
+        check_no_original(target, opened)
     text = render(report_data(opened))
-    # A name of a file may hold bytes that are no text; they become question marks.
-    target.write_text(text, encoding="utf-8", errors="replace")
+    with whole_file(target, overwrite, ours=is_own) as draft:
+        # What is left of bytes that are no text becomes question marks.
+        draft.write_text(text, encoding="utf-8", errors="replace")
     return target
 
 
@@ -99,7 +115,7 @@ def _payload(data: ReportData) -> str:
     sides = [side for limit, side in LARGE.items() if count <= limit]
     large = sides[0] if sides else LARGE_FOR_MORE
     payload = {
-        "cards": [asdict(card) for card in data.cards],
+        "cards": [{**asdict(card), "name": plain(card.name)} for card in data.cards],
         "kinds": data.kinds,
         "small": {key: sheets(tiles, SMALL, SMALL_SHEET) for key, tiles in data.tiles.items()},
         "large": {key: sheets(tiles, large, LARGE_SHEET) for key, tiles in data.tiles.items()},

@@ -9,7 +9,8 @@ import numpy as np
 from rankfold.errors import InputError
 from rankfold.report.data import report_data
 from rankfold.report.pictures import Bytes
-from rankfold.runs import Run, open_run
+from rankfold.runs import Run, check_no_original, open_run
+from rankfold.storage import check_free, whole_file
 
 # Unit: px. White space between pictures.
 GAP = 6
@@ -17,7 +18,13 @@ GAP = 6
 ENDINGS = (".png", ".jpg", ".jpeg", ".webp")
 
 
-def write_sheet(run: str | Path | Run, path: str | Path, columns: int = 10, side: int = 96) -> Path:
+def write_sheet(
+    run: str | Path | Run,
+    path: str | Path,
+    columns: int = 10,
+    side: int = 96,
+    overwrite: bool = False,
+) -> Path:
     """Write a picture that shows some pictures of a run, in rows by kind, and return its path.
 
     Parameters
@@ -30,20 +37,26 @@ def write_sheet(run: str | Path | Run, path: str | Path, columns: int = 10, side
         How many pictures to show; they are spread evenly over the run.
     side : int
         Longest side of each, in px.
+    overwrite : bool
+        Replace a file that is there.
     """
     from PIL import Image
 
-    data = report_data(run if isinstance(run, Run) else open_run(run))
+    target = Path(path)
+    if target.suffix.lower() not in ENDINGS:
+        raise InputError(f"{target.name} has no ending of a picture; end it in .png or .jpg")
+    check_free(target, overwrite)
+    opened = run if isinstance(run, Run) else open_run(run)
+    check_no_original(target, opened)
+    data = report_data(opened)
     count = min(columns, len(data.cards))
     chosen = np.linspace(0, len(data.cards) - 1, count).round().astype(int)
     rows = []
     for key, _ in data.kinds:
         tiles = data.tiles[key]
         rows.append([_scaled(tiles[k], side) for k in chosen])
-    target = Path(path)
-    if target.suffix.lower() not in ENDINGS:
-        raise InputError(f"{target.name} has no ending of a picture; end it in .png or .jpg")
-    Image.fromarray(_arranged(rows)).save(target)
+    with whole_file(target, overwrite) as draft:
+        Image.fromarray(_arranged(rows)).save(draft)
     return target
 
 

@@ -29,6 +29,29 @@ def test_says_what_it_removes(draft, place):
     assert run("clean", *place).stdout == f"nothing is left over in {(place or ['.'])[0]}\n"
 
 
+def test_the_lock_of_many_runs_in_the_working_folder(tmp_path, monkeypatch):
+    """The working folder has no name, and nothing could be cleaned."""
+    monkeypatch.chdir(tmp_path)
+    Path(".rankfold-lock").touch()
+    assert "removed: .rankfold-lock" in run("clean").stdout
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_files_of_others_that_are_called_like_ours(tmp_path, monkeypatch):
+    """Who trains a network has a folder like this, and all but the thesis was deleted."""
+    monkeypatch.chdir(tmp_path)
+    for folder in (Path("model"), Path("model/x.unfinished")):
+        folder.mkdir()
+        (folder / "checkpoint.json").write_text('{"epoch": 3}')
+        (folder / "rankfold.lock").write_text("mine")
+        for name in ("newest.npz", "0003-epoch.npz", "thesis.txt"):
+            (folder / name).write_text("weights")
+    before = sorted(tmp_path.rglob("*"))
+    for place in ("model", "model/x", "."):
+        assert run("clean", place).stdout == f"nothing is left over in {place}\n"
+    assert sorted(tmp_path.rglob("*")) == before
+
+
 def test_a_plan_only_says_it(draft):
     assert run("clean", "--plan").stdout.startswith(f"would be removed: {draft}")
     assert draft.exists()

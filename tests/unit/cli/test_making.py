@@ -3,12 +3,14 @@
 import json
 import shutil
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
+import tifffile
 from PIL import Image
 
-from commands import QUICK, RESULT_ONLY, run, usage_error
+from commands import QUICK, RESULT_ONLY, run, usage_error, work_in
 from made import as_video, filmed, photographed, pictures_in
 from rankfold.io import open_pictures, read_picture, write_picture
 
@@ -49,6 +51,25 @@ class TestPlate:
         assert said["light"] == "002.png"
         assert read_picture(sure).shape == (said["height"], said["width"])
         assert max(said["height"], said["width"]) <= 48
+
+    @pytest.mark.parametrize(("key", "value"), [("--select", "C=1"), ("--key", "b")])
+    def test_the_originals_are_opened_as_they_were(self, tmp_path, monkeypatch, key, value):
+        """Another channel, or another array of the file, was taken for what was aligned."""
+        work_in(tmp_path, monkeypatch)
+        views = np.stack([read_picture(path) for path in sorted(Path("views").glob("*.png"))])
+        if key == "--key":
+            np.savez("in.npz", a=255 - views, b=views)
+            source = "in.npz"
+        else:
+            both = np.stack([255 - views, views], axis=1)
+            tifffile.imwrite("in.tif", both, imagej=True, metadata={"axes": "TCYX"})
+            source = "in.tif"
+        run("align", source, key, value, "-o", "run", *RESULT_ONLY, *QUICK)
+        run("plate", "run", "-o", "found.tif")
+        run("plate", "run", source, key, value, "-o", "named.tif")
+        found = read_picture("found.tif")
+        assert found.ndim == 2
+        np.testing.assert_array_equal(found, read_picture("named.tif"))
 
     def test_says_how_to_replace_a_file(self, place, tmp_path):
         words = ["plate", place / "run", "-o", tmp_path / "p.png", "--scale", 1]
@@ -151,7 +172,7 @@ class TestRestore:
         run(*words, "--overwrite")
 
     def test_the_pictures_are_never_written_over(self, place):
-        text = usage_error("restore", place / "run", "-o", place / "photos", "--overwrite")
+        text = run("restore", place / "run", "-o", place / "photos", "--overwrite", code=1).stderr
         assert "photos" in text
         assert len(list((place / "photos").iterdir())) == 6
 

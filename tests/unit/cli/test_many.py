@@ -118,9 +118,8 @@ class TestExitCodes:
     def test_errors_name_the_flags(self, folder):
         Path("in/b/bad.png").write_text("no picture")
         outcome = run("align-many", "in/b", "-o", "out", *WORDS, code=1)
-        assert "bad.png is not a picture; remove it, or leave it out with --skip-bad" in (
-            outcome.stderr
-        )
+        assert "bad.png is not a picture (PNG, JPEG, BMP, PPM, WEBP); remove it" in outcome.stderr
+        assert "or leave it out with --skip-bad" in outcome.stderr
 
     def test_wrong_usage(self, folder):
         assert "Missing option" in usage_error("align-many", "in/*")

@@ -7,13 +7,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import tifffile
 
 import rankfold as rf
 from commands import QUICK, RESULT_ONLY, run, usage_error, work_in
+from rankfold import runs
 from rankfold.cli.app import Voice
 from rankfold.cli.options import Computing, Reading, RunWriting, Writing
 from rankfold.errors import FormatError
-from rankfold.io import open_pictures, write_picture, write_pictures
+from rankfold.io import isolated, open_pictures, write_picture, write_pictures
 
 
 @pytest.fixture
@@ -45,6 +47,37 @@ class TestReading:
         assert "left out: cut.jpg" in outcome.stderr
         config = tomllib.loads(Path("a/config.toml").read_text())
         assert "cut.jpg" in config["input"]["left_out"]
+
+    @pytest.mark.parametrize(("word", "begun"), [("--isolate", 1), ("--no-isolate", 0)])
+    def test_decoding_apart_is_a_choice(self, folder, monkeypatch, word, begun):
+        begin = isolated._begun
+        children = []
+        monkeypatch.setattr(isolated, "_begun", lambda: children.append(begin()) or children[-1])
+        run("align", "views", "-o", "a", word, *RESULT_ONLY, *QUICK)
+        assert len(children) == begun
+        assert len(rf.load("a").names) == 6
+
+    def test_a_black_frame_of_a_stack_is_set_aside_and_named(self, folder):
+        """It used to stop the other frames."""
+        stack = np.stack(open_pictures("views").stack().sources)
+        stack = (255 * np.insert(stack, 3, 0.0, axis=0)).astype(np.uint8)
+        tifffile.imwrite("film.tif", stack, photometric="minisblack")
+        black = open_pictures("film.tif").names[3]
+        outcome = run("align", "film.tif", "-o", "a", *RESULT_ONLY, *QUICK)
+        assert f"left out: {black}" in outcome.stderr
+        assert len(rf.load("a").names) == 6
+        # What is done with the run finds the pictures that are in it.
+        run("apply", "a", "film.tif", "-o", "b")
+        assert len(open_pictures("b/aligned.tif")) == 6
+        assert len(runs.originals_of_run("a")) == 6
+        assert run("mask", "a", "-o", "masks").exit_code == 0
+
+    def test_a_black_photograph_is_left_out_only_when_asked(self, folder):
+        write_picture("views/black.png", np.zeros((68, 68)))
+        outcome = run("align", "views", "-o", "a", *RESULT_ONLY, *QUICK, code=1)
+        assert "black.png is constant" in outcome.stderr
+        outcome = run("align", "views", "-o", "a", "--skip-bad", *RESULT_ONLY, *QUICK)
+        assert "left out: black.png" in outcome.stderr
 
     def test_many_files_that_are_left_out_are_not_all_named(self, folder, capsys):
         for k in range(12):
@@ -84,8 +117,7 @@ class TestReading:
         ("words", "said"),
         [
             (("--key", "x"), "--key"),
-            (("--frames", "1:3"), "--frames"),
-            (("--stride", "2"), "--stride"),
+            (("--select", "Z=1"), "--select"),
         ],
     )
     def test_an_option_of_other_formats_is_refused_by_its_flag(self, folder, words, said):

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 import typer
 
-from rankfold.cli.parsing import check_apart, complete, one_of, run_name, shown_size, size_of
+from rankfold.cli.parsing import complete, one_of, run_name, shown_size, size_of
 
 
 @pytest.mark.parametrize(
@@ -44,12 +44,3 @@ def test_a_name_that_is_unknown_offers_the_nearest():
 
 def test_names_are_completed():
     assert complete(lambda: ["rasl", "rpca", "meadmm"])("r") == ["rasl", "rpca"]
-
-
-@pytest.mark.parametrize("target", ["views", "."])
-def test_nothing_is_written_over_the_pictures(target, monkeypatch, tmp_path):
-    monkeypatch.chdir(tmp_path)
-    Path("views").mkdir()
-    with pytest.raises(typer.BadParameter, match="write to another folder"):
-        check_apart("views", Path(target))
-    check_apart("views", Path("run"))

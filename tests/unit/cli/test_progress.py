@@ -2,16 +2,18 @@
 
 import signal
 import threading
+from io import StringIO
 from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 import pytest
+from rich.console import Console
 
 import rankfold as rf
 from rankfold.cli import progress
 from rankfold.cli.app import Terminated
-from rankfold.cli.progress import Watcher, standing_apart
+from rankfold.cli.progress import Watcher, counting, standing_apart
 from rankfold.runs import Watch
 
 # Stages of MeADMM that search transforms.
@@ -133,6 +135,24 @@ def test_a_silent_watcher_says_nothing(heads, capsys):
         watch.say("reading", 8)
         watch.begin_stage("pixels", ("pixels",))
     assert capsys.readouterr() == ("", "")
+
+
+class TestCounting:
+    """What is looked for before a run has a bar, where one can be drawn."""
+
+    def drawn(self, monkeypatch, silent, is_terminal=True):
+        screen = Console(file=StringIO(), force_terminal=is_terminal, width=80)
+        monkeypatch.setattr(progress, "errors", screen)
+        with counting("looking for bad pictures", 4, silent) as watch:
+            watch()
+        return screen.file.getvalue()
+
+    def test_it_is_drawn(self, monkeypatch):
+        assert "looking for bad pictures" in self.drawn(monkeypatch, silent=False)
+
+    def test_it_is_not_where_nobody_wants_or_sees_it(self, monkeypatch):
+        assert self.drawn(monkeypatch, silent=True) == ""
+        assert self.drawn(monkeypatch, silent=False, is_terminal=False) == ""
 
 
 def test_pictures_that_stand_apart_are_counted():

@@ -14,7 +14,8 @@ import pytest
 from commands import QUICK, RESULT_ONLY, run, write_views
 from rankfold.align.kernels import tile_peaks
 from rankfold.cli import compiling, demo
-from rankfold.cli.compiling import FOLDER, PARTS, compile_all, compile_beside, is_compiled
+from rankfold.cli.compiling import PARTS, compile_all, compile_beside, is_compiled
+from rankfold.compiled import FOLDER
 from rankfold.errors import RankfoldError
 
 # In the place of a part: a process that ends at once.
@@ -302,3 +303,9 @@ class TestWord:
         assert caught == []
         # It is kept until the end of this process, where Python would warn of it again.
         assert compiling._beside[-1].wait(10) == 0
+
+
+def test_where_nothing_can_be_kept_nothing_is_compiled(monkeypatch):
+    """It compiled for half a minute, said that it had, and kept nothing."""
+    monkeypatch.setattr("rankfold.cli.compiling.can_be_kept", lambda: False)
+    assert "name one with --cache DIR" in run("warmup", code=1).stderr

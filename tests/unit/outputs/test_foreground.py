@@ -189,8 +189,8 @@ class TestRefused:
             ({"sensitivity": 0}, "sensitivity=0 must be positive; 1 is the usual one"),
             ({"sensitivity": np.nan}, "sensitivity=nan must be positive"),
             ({"sensitivity": np.inf}, "sensitivity=inf must be"),
-            ({"min_area": -1}, "min_area=-1 must be a number of pixels, 0 or more"),
-            ({"shadows": "some"}, "unknown shadows 'some'; choose keep or drop"),
+            ({"min_area": -1}, "min_area=-1 must be at least 0"),
+            ({"shadows": "some"}, "unknown shadows 'some'; choose one of keep, drop"),
         ],
     )
     def test_numbers_without_meaning(self, still, option, words):

@@ -7,7 +7,7 @@ import pytest
 
 import rankfold as rf
 from placed import as_numpy_sees, in_grey, true_run
-from rankfold.datasets import handheld
+from rankfold.datasets import handheld, rendered_heads
 
 SIZE = (72, 96)
 
@@ -155,6 +155,20 @@ def test_where_nothing_is_hidden_nothing_is_replaced(walls, run):
         np.testing.assert_array_equal(one.picture, image)
 
 
+def test_a_picture_whose_light_nobody_knows_stays_as_it_is():
+    # Noise hides the lit half of a face in hard light: what is left of it is nearly black.
+    heads = rendered_heads(30, occluded=0.3, seed=0)
+    found = rf.align(heads.images, frame=heads.frame, init=heads.start)
+    restored = list(found.restore(heads.images))
+    doubted = [k for k, one in enumerate(restored) if one.doubted]
+    assert 11 in doubted
+    assert all(heads.hidden[k].any() for k in doubted)
+    assert len(doubted) < 3
+    for k in doubted:
+        np.testing.assert_array_equal(restored[k].picture, heads.images[k])
+        assert not restored[k].replaced.any()
+
+
 def test_painted_and_found(walls, run):
     """Masks do not keep anybody from looking for more."""
     masks = [None] * 8
@@ -194,6 +208,23 @@ def test_colours_of_pictures_whose_grey_was_aligned(walls):
     for k, one in enumerate(found):
         assert one.picture.shape == (*SIZE, 3)
         np.testing.assert_array_equal(one.picture[~one.replaced], walls.images[k][~one.replaced])
+
+
+@pytest.mark.parametrize("kind", ["uint8", "float32"])
+def test_what_a_masked_array_hides_is_missing(walls, run, kind):
+    images = in_type(walls.images, kind)
+    masks = [np.ones(SIZE, bool) for _ in images]
+    masks[2][20:30, 40:60] = False
+    masked = [
+        np.ma.masked_array(image, np.repeat(~mask[..., None], 3, axis=2))
+        for image, mask in zip(images, masks, strict=True)
+    ]
+    found = list(run.restore(masked))
+    same = list(run.restore(images, masks=masks))
+    for one, other in zip(found, same, strict=True):
+        assert one.picture.dtype == images[0].dtype
+        np.testing.assert_array_equal(one.replaced, other.replaced)
+        np.testing.assert_allclose(one.picture[masks[2]], other.picture[masks[2]])
 
 
 class TestRefused:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,7 @@ from rankfold.errors import ConvergenceWarning, InputError
 from rankfold.metrics import alignment_error
 from rankfold.result import Alignment
 from rankfold_lab.evaluate.faces import PROTOCOLS, make_batch
-from rankfold_lab.evaluate.logs import read_log, run_logged
+from rankfold_lab.evaluate.logs import Steps, read_log, run_logged
 
 BARE = {"features": None, "rescue": False, "start": "given", "shared": 0}
 
@@ -75,7 +75,7 @@ def cells(protocols: Iterable[str], subjects: Iterable[int], seeds: int) -> list
 
 def run(
     root: str | Path, log: str | Path, todo: list[Cell], rows: list[str], jobs: int = 1
-) -> Iterator[tuple[int, int]]:
+) -> Steps:
     """Run what is not in the log yet; yields (done, of) after every trial."""
     unknown = [name for name in rows if name not in ROWS]
     if unknown:

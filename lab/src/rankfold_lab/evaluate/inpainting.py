@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -23,7 +23,7 @@ from rankfold.runs import choose
 from rankfold.stack import Bools
 from rankfold_lab.evaluate.faces import PROTOCOLS, make_batch
 from rankfold_lab.evaluate.inpainting_methods import METHODS, Filled, Trial, medians_behind
-from rankfold_lab.evaluate.logs import Record, read_log, run_logged
+from rankfold_lab.evaluate.logs import Record, Steps, read_log, run_logged
 from rankfold_lab.evaluate.stopwatch import Stopwatch
 from rankfold_lab.readers import read_windows
 from rankfold_lab.readers.yale import yale_root
@@ -80,7 +80,7 @@ def find_sets(root: str | Path) -> list[str]:
 
 def run(
     root: str | Path, log: Path, subjects: Sequence[int], seeds: int = SEEDS, jobs: int = 1
-) -> Iterator[tuple[int, int]]:
+) -> Steps:
     """Run what is not in the log yet; yields (done, of) after every trial."""
     sets = find_sets(root)
     _check_installed()

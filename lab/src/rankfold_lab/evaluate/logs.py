@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
-import multiprocessing
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from collections.abc import Callable, Generator, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+from rankfold_lab.processes import call_all
+
 Record = dict[str, Any]
+# (done, of) after each call. It is closed by whoever does not go through all of them.
+Steps = Generator[tuple[int, int], None, None]
 
 
 def run_logged(
@@ -17,7 +20,7 @@ def run_logged(
     function: Callable[..., list[Record]],
     work: Sequence[tuple[Any, ...]],
     jobs: int = 1,
-) -> Iterator[tuple[int, int]]:
+) -> Steps:
     """Call a function for all work, and log what it returns; yields (done, of) after each call.
 
     Parameters
@@ -32,19 +35,16 @@ def run_logged(
         How many calls run at a time.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    # Spawned, not forked: the parent may have threads.
-    context = multiprocessing.get_context("spawn")
     with (
-        ProcessPoolExecutor(jobs, mp_context=context) as pool,
         path.open("a", encoding="utf-8") as file,
+        closing(call_all(function, work, jobs)) as ended,
     ):
         if path.stat().st_size and not path.read_bytes().endswith(b"\n"):
             # A kill cut the last line short: begin a new one.
             file.write("\n")
-        futures = [pool.submit(function, *arguments) for arguments in work]
-        for done, future in enumerate(as_completed(futures), 1):
+        for done, (_, found) in enumerate(ended, 1):
             # At once: a kill must not leave a part of what one call found.
-            file.write("".join(json.dumps(record) + "\n" for record in future.result()))
+            file.write("".join(json.dumps(record) + "\n" for record in found))
             file.flush()
             yield done, len(work)
 

@@ -91,7 +91,7 @@ class OnCanvas:
         trust = np.stack([seen for _, seen in brought])
         # n x c x h x w
         middle = medians(values.astype(np.float32), trust.astype(np.float32))
-        found = np.moveaxis(np.nan_to_num(middle), 0, -1).round().astype(np.uint8)
+        found: Bytes = np.moveaxis(np.nan_to_num(middle), 0, -1).round().astype(np.uint8)
         return found if brought[0][0].ndim == 3 else found[..., 0]
 
     def _completed(self, picture: Bytes, k: int) -> Bytes:

@@ -25,7 +25,7 @@ from rankfold.io import Source
 from rankfold.moving import foreground
 from rankfold.moving.placing import Placing, placed
 from rankfold.stack import Bools
-from rankfold_lab.evaluate.logs import Record, read_log, run_logged
+from rankfold_lab.evaluate.logs import Record, Steps, read_log, run_logged
 from rankfold_lab.evaluate.mask_baselines import (
     SUBTRACTORS,
     OnCanvas,
@@ -138,7 +138,7 @@ def read_clip(path: Path) -> Clip:
     return read_cdnet(path) if path.is_dir() else read_decolor(path)
 
 
-def run(root: str | Path, log: Path, jobs: int = 1) -> Iterator[tuple[int, int]]:
+def run(root: str | Path, log: Path, jobs: int = 1) -> Steps:
     """Run what is not in the log yet and is installed; yields (done, of) after every clip."""
     paths = find_clips(root)
     # One sentence, and not a traceback from another process, where there is no OpenCV.

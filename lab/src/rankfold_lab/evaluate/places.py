@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,7 @@ from rankfold.families import Floats
 from rankfold.result import Alignment
 from rankfold_lab import inner
 from rankfold_lab.evaluate.earlier_rule import FAILED, scores_of_0_1
-from rankfold_lab.evaluate.logs import Record, read_log, run_logged
+from rankfold_lab.evaluate.logs import Record, Steps, read_log, run_logged
 from rankfold_lab.evaluate.scenes import PLANES, SETS, Scene, corner_errors, off_from_most
 from rankfold_lab.readers import read_oxford
 
@@ -40,9 +40,7 @@ NEAR = ("P1", "P2", "P4", "P5", "branches", "salt", "band")
 NEAR_RUNS = ("default", "RASL")
 
 
-def run(
-    root: Path, log: Path, sets: Sequence[str], seeds: int, jobs: int = 1
-) -> Iterator[tuple[int, int]]:
+def run(root: Path, log: Path, sets: Sequence[str], seeds: int, jobs: int = 1) -> Steps:
     """Run what is not in the log yet; yields (done, of) after every set and seed."""
     have = {(record["set"], record["seed"]) for record in read_log(log)}
     work = [

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,10 +14,8 @@ from rankfold_lab.evaluate import (
     place_tables,
     places,
 )
-from rankfold_lab.evaluate.logs import Record
+from rankfold_lab.evaluate.logs import Record, Steps
 from rankfold_lab.evaluate.scenes import SETS
-
-Steps = Iterator[tuple[int, int]]
 
 # Trials of a subject, where the caller does not say.
 SEEDS = 2

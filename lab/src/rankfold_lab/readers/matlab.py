@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from rankfold.io.source import reading
+from rankfold.io.guard import reading
 
 
 def load_matlab(path: Path) -> dict[str, Any]:

@@ -6,11 +6,10 @@ A finished cell is one line of JSON in a log, so that a killed run goes on where
 from __future__ import annotations
 
 import json
-import multiprocessing
 import tomllib
 import warnings
-from collections.abc import Iterator
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from collections.abc import Generator
+from contextlib import closing
 from dataclasses import dataclass
 from importlib import resources
 from itertools import product
@@ -19,6 +18,7 @@ from typing import Any
 
 from rankfold.errors import ConvergenceWarning, InputError
 from rankfold.io import write_picture
+from rankfold_lab.processes import call_all
 
 Cell = dict[str, Any]
 
@@ -77,7 +77,7 @@ def experiments(names: list[str] | None = None) -> list[Experiment]:
 
 def run(
     chosen: list[Experiment], data: str | Path | None, out: str | Path, jobs: int = 2
-) -> Iterator[tuple[int, int]]:
+) -> Generator[tuple[int, int], None, None]:
     """Run what is not in the logs yet; yields (done, of) after every cell.
 
     Parameters
@@ -99,14 +99,10 @@ def run(
     together = [(e, cell) for e, cell in work if not e.timed]
     alone = [(e, cell) for e, cell in work if e.timed]
     done = 0
-    # Spawned, not forked: the parent may have threads.
-    context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(jobs, mp_context=context) as pool:
-        futures = {
-            pool.submit(run_cell, e, cell, source, str(folder)): (e, cell) for e, cell in together
-        }
-        for future in as_completed(futures):
-            _append(folder, *futures[future], future.result())
+    calls = [(e, cell, source, str(folder)) for e, cell in together]
+    with closing(call_all(run_cell, calls, jobs)) as ended:
+        for k, values in ended:
+            _append(folder, *together[k], values)
             done += 1
             yield done, len(work)
     for e, cell in alone:
