@@ -7,8 +7,11 @@ A test compares the pages with what this writes.
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterator
 from dataclasses import fields
 from pathlib import Path
+from typing import Any
 
 from rankfold import METHODS, STAGES, AlignSettings, OutputSettings
 from rankfold.admm import SCHEDULES, Penalty
@@ -19,6 +22,9 @@ from rankfold.tuned import Tuned
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 MADE = "<!-- Made by tools/pages_from_tables.py; change the table in the code, not this page. -->"
+
+CAMPAIGN = "<!-- campaign: made by tools/pages_from_tables.py from docs/campaign.json -->"
+END_OF_CAMPAIGN = "<!-- end of campaign -->"
 
 
 SETTINGS = """\
@@ -138,7 +144,40 @@ def routes_table() -> list[str]:
     return lines
 
 
-PAGES = {"settings.md": settings_page, "stages.md": stages_page}
+def reliability_page() -> str:
+    """The page on reliability, with the counts of the last campaign."""
+    page = (DOCS / "reliability.md").read_text(encoding="utf-8")
+    before, begin, rest = page.partition(CAMPAIGN)
+    _, end, after = rest.partition(END_OF_CAMPAIGN)
+    counts = json.loads((DOCS / "campaign.json").read_text(encoding="utf-8"))
+    return "".join([before, begin, "\n", *campaign_lines(counts), end, after])
+
+
+def campaign_lines(counts: dict[str, Any]) -> Iterator[str]:
+    """What was tried, how often, and what became of it."""
+    yield (
+        f"{counts['attempts']:,} attempts with rankfold {counts['version']} and Python "
+        f"{counts['python']}, in {counts['minutes']} minutes; {bad_in_words(counts)}.\n\n"
+    )
+    yield "| kind | what is tried | attempts | fine | refused | bad | longest | memory |\n"
+    yield "|---|---|---:|---:|---:|---:|---:|---:|\n"
+    for kind, row in counts["kinds"].items():
+        ends = " | ".join(f"{row[name]:,}" for name in ("attempts", "fine", "refused", "bad"))
+        most = f"{row['longest_s']:.1f} s | {row['memory_mib']} MiB"
+        yield f"| {kind} | {row['about']} | {ends} | {most} |\n"
+
+
+def bad_in_words(counts: dict[str, Any]) -> str:
+    """How many attempts ended badly."""
+    bad = sum(row["bad"] for row in counts["kinds"].values())
+    return f"{bad} ended badly" if bad else "none ended badly"
+
+
+PAGES = {
+    "settings.md": settings_page,
+    "stages.md": stages_page,
+    "reliability.md": reliability_page,
+}
 
 if __name__ == "__main__":
     for name, make in PAGES.items():
