@@ -2,7 +2,11 @@
 
 import os
 import signal
+import threading
 from pathlib import Path
+
+# Unit: seconds. A signal that comes just before a wait does not end it, so no wait is longer.
+NAP = 0.5
 
 
 def doubled(job):
@@ -37,16 +41,21 @@ def deaf(place):
     """Say that the work has begun, and never end, not even when asked to leave."""
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     Path(place).write_text(str(os.getpid()))
-    while True:
-        signal.pause()
+    wait_forever()
 
 
 def busy_forever(place):
     """Say that the work has begun, and never end; remove the mark when asked to leave."""
     mark = Path(place)
-    mark.write_text(str(os.getpid()))
     try:
-        while True:
-            signal.pause()
+        # The mark is there before it is written, and who sees it may ask at once.
+        mark.write_text(str(os.getpid()))
+        wait_forever()
     finally:
         mark.unlink()
+
+
+def wait_forever():
+    """Do nothing until an exception ends it."""
+    while True:
+        threading.Event().wait(NAP)
