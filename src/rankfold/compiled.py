@@ -66,11 +66,16 @@ class _Kept(FunctionCache):
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """Load machine code; None if there is none that can be used."""
         try:
-            return super().load_overload(sig, target_context)
+            found = super().load_overload(sig, target_context)
         except Exception:
             # The files are pickles, and one that is cut short may raise anything.
+            found = None
             self._empty()
-            return None
+        # Two processes that save at the same time may give two kinds of arguments one file.
+        if found is not None and tuple(found.signature.args) != tuple(sig):
+            found = None
+            self._empty()
+        return found
 
     def save_overload(self, sig: Any, data: Any) -> None:
         """Save machine code, if that is possible."""

@@ -12,7 +12,7 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from enum import Enum, auto
 from types import FrameType
@@ -74,6 +74,8 @@ class Signals:
         # The signal that ends the work, if one came, and when it did.
         self.received: int | None = None
         self._since = 0.0
+        # One that was raised where nobody can catch it, and comes again.
+        self._lost: int | None = None
         # Files and folders that were put in their places since the work began.
         self.written: list[str] = []
         # Whether the signals are ours until the process ends.
@@ -127,11 +129,16 @@ class Signals:
             for number, handler in before.items():
                 signal.signal(number, handler)
 
-    def interrupt(self, number: int, frame: FrameType | None = None) -> None:  # noqa: ARG002
+    def interrupt(self, number: int, frame: FrameType | None = None) -> None:
         """What a signal does, depending on how far the process is."""
         if self.stage is Stage.STARTING:
             _leave_at_once(number)
         if self.stage is Stage.WORKING and not self._is_cleaning():
+            if _is_inside(frame, Signals._raise_again):
+                # Nobody can catch it there either.
+                self._lost = number
+                return
+            self._lost = None
             self.received = number
             self._since = time.monotonic()
             raise INTERRUPTIONS[number].exception
@@ -156,10 +163,21 @@ class Signals:
         """
         if self.received is None or lost.exc_type is not INTERRUPTIONS[self.received].exception:
             self._old_hook(lost)
-            return
-        number = self.received
-        self.received = None
-        threading.Timer(AGAIN, _send, (number,)).start()
+        else:
+            self._lost = self.received
+            self.received = None
+        if self._lost is not None:
+            threading.Thread(target=self._insist, args=(self._lost,), daemon=True).start()
+
+    def _insist(self, number: int) -> None:
+        """Send a signal until its exception is raised where somebody can catch it."""
+        time.sleep(AGAIN)
+        while self._lost is not None:
+            if self.stage is not Stage.WORKING:
+                # The work has ended, and the signal is for whoever has the signals now.
+                self._lost = None
+            _send(number)
+            time.sleep(AGAIN)
 
 
 SIGNALS = Signals()
@@ -182,10 +200,35 @@ def uninterrupted() -> Iterator[None]:
                 before[number] = signal.signal(number, lambda number, _: came.append(number))
         yield
     finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+        # One that came between two of them would keep the others from being given back.
+        with _blocked():
+            for number, handler in before.items():
+                signal.signal(number, handler)
         for one in came:
             signal.raise_signal(one)
+
+
+@contextmanager
+def _blocked() -> Iterator[None]:
+    """Let the system keep the signals until the end of the block."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, INTERRUPTIONS)
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _is_inside(frame: FrameType | None, function: Callable[..., Any]) -> bool:
+    """Whether a function is under way where a process was interrupted."""
+    code = getattr(function, "__code__", None)
+    while frame is not None:
+        if frame.f_code is code:
+            return True
+        frame = frame.f_back
+    return False
 
 
 def _send(number: int) -> None:

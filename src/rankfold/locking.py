@@ -29,9 +29,9 @@ except ImportError:
 # What is written into a lock file begins so. A file with anything else in it is somebody else's.
 HOLDER = "process "
 
-# Whoever only asks whether a lock is held has it for a moment: so often, and after so many seconds
-# each, one that is taken is asked for again.
-TRIES = 5
+# Whoever only asks whether a lock is held is in its way for a moment. So often one that is taken is
+# asked for again, first after so many seconds, then after twice as many each time.
+TRIES = 6
 PAUSE = 0.01
 
 
@@ -97,12 +97,14 @@ def take(path: Path, stays: bool = False) -> Lock | None:
 def _take(path: Path, stays: bool) -> Lock | None:
     """Lock a file."""
     tries = 0
+    pause = PAUSE
     while tries < TRIES:
         file = _opened(path, os.O_RDWR | os.O_CREAT)
         if not _lock(file):
             file.close()
             tries += 1
-            time.sleep(PAUSE)
+            time.sleep(pause)
+            pause *= 2
             continue
         # Its last holder may have removed it between the two steps above.
         if not _is_still(path, file):
@@ -124,8 +126,9 @@ def is_held(path: Path) -> bool:
     except OSError:
         # A file that may not be opened is somebody else's, and nothing is to be done with it.
         return True
+    # Several may ask at a time.
     with file:
-        return not _lock(file)
+        return not _lock(file, fcntl.LOCK_SH)
 
 
 def is_lock(path: Path) -> bool:
@@ -204,12 +207,12 @@ def holder_of(path: Path) -> str:
         return "another process"
 
 
-def _lock(file: IO[str]) -> bool:
-    """Lock an open file until it is closed; False if somebody else has."""
+def _lock(file: IO[str], kind: int | None = None) -> bool:
+    """Lock an open file until it is closed, for itself alone; False if somebody else has."""
     if fcntl is None:
         return True
     try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(file, (kind or fcntl.LOCK_EX) | fcntl.LOCK_NB)
     except BlockingIOError:
         return False
     except OSError:

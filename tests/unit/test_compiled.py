@@ -98,6 +98,17 @@ def test_what_is_damaged_is_compiled_again_and_replaced(run_kernels, tmp_path, k
     assert run_kernels() == (9, 0, "")
 
 
+def test_what_was_made_for_other_arguments_is_not_used(run_kernels, tmp_path):
+    """As two processes leave it that save at the same time."""
+    code = KERNELS.replace("twice(3))", "twice(3) + int(twice(0.5)))")
+    assert run_kernels(code=code) == (10, 3, "")
+    one, other = [path for path in kept(tmp_path / "cache", "nbc") if "twice" in path.name]
+    shutil.copy(one, other)
+    # What was kept of this kernel is forgotten, so that the next process compiles the other kind.
+    assert [run_kernels(code=code)[0] for _ in range(2)] == [10, 10]
+    assert run_kernels(code=code) == (10, 0, "")
+
+
 def test_what_is_damaged_and_cannot_be_replaced_is_no_error(run_kernels, tmp_path):
     run_kernels()
     for path in kept(tmp_path / "cache", "nbi"):

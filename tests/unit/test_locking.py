@@ -26,6 +26,15 @@ def test_a_lock_is_held_once(tmp_path):
         assert is_held(path)
 
 
+def test_several_may_ask_at_a_time(tmp_path):
+    """Two that asked took each other for a holder."""
+    path = tmp_path / "lock"
+    path.touch()
+    with path.open() as asking:
+        fcntl.flock(asking, fcntl.LOCK_SH)
+        assert not is_held(path)
+
+
 def test_a_file_that_stays_is_not_held(tmp_path):
     path = tmp_path / "lock"
     with take(path, stays=True):

@@ -101,9 +101,11 @@ class Child:
         self, path: str, request: Mapping[str, Any], finish: Callable[[Answer, int, Take], T]
     ) -> T:
         """Send a request, and read its answer; a child that does anything else is ended."""
-        until = time.monotonic() + self._patience(path)
+        patience = self._patience(path)
         with self._lock:
             process = self._running()
+            # Not from before: another thread may have had the process.
+            until = time.monotonic() + patience
             take = partial(_take, process, until)
             try:
                 _send(process, request)
@@ -122,7 +124,11 @@ class Child:
                 raise FormatError(
                     f"{path} cannot be read ({why}); replace it, or skip bad pictures"
                 ) from trouble
-        raise error
+        try:
+            raise error
+        finally:
+            # An error knows this frame, which knows the process; by this name it would keep both.
+            del error
 
     def _running(self) -> subprocess.Popen[bytes]:
         """The process, which begins now if there is none."""

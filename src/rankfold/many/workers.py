@@ -74,7 +74,7 @@ class Worker:
 
     def send(self, job: Any) -> None:
         """Hand over a job. If the process is gone, :meth:`result` says so."""
-        with suppress(BrokenPipeError):
+        with suppress(ConnectionError):
             self.pipe.send(job)
 
     def leave(self, busy: bool) -> None:
@@ -118,12 +118,14 @@ def _work(pipe: Connection[Any, Any], function: Callable[[Any], Any]) -> None:
     while True:
         try:
             job = pipe.recv()
-        except EOFError:
+        except (EOFError, OSError):
+            # The other end is closed: before a job, in the middle of one, or with a result of
+            # this process still in the pipe.
             return
         result = function(job)
         try:
             pipe.send(result)
-        except BrokenPipeError:
+        except ConnectionError:
             # Nobody wants it any more.
             return
 
@@ -201,14 +203,21 @@ def _in_parallel(
                     worker.end()
                 yield k, result
     finally:
-        # All of them first: they clean up at the same time.
-        for worker, _ in busy.values():
-            worker.leave(busy=True)
-        for worker in idle:
-            worker.leave(busy=False)
-        until = time.monotonic() + patience
-        for worker in {*idle, *(one for one, _ in busy.values())}:
-            worker.end(max(until - time.monotonic(), 0.0))
+        # A process that is not waited for until it has left, or was killed, might never leave.
+        with uninterrupted():
+            _end_all([one for one, _ in busy.values()], idle, patience)
+
+
+def _end_all(busy: list[Worker], idle: list[Worker], patience: float) -> None:
+    """End processes, which have so many seconds together to clean up."""
+    # All of them are told first: they clean up at the same time.
+    for worker in busy:
+        worker.leave(busy=True)
+    for worker in idle:
+        worker.leave(busy=False)
+    until = time.monotonic() + patience
+    for worker in {*idle, *busy}:
+        worker.end(max(until - time.monotonic(), 0.0))
 
 
 @contextmanager
@@ -232,3 +241,6 @@ def _follow_parent() -> None:
     if parent is not None:
         parent.join()
         os.kill(os.getpid(), signal.SIGTERM)
+        # What is stuck in compiled code does not hear that.
+        time.sleep(PATIENCE)
+        os._exit(TERMINATED)

@@ -68,7 +68,11 @@ class Kind:
 
 def _is_unfinished(path: Path) -> bool:
     """Whether a folder is a checkpoint; an empty one was killed before it was more than that."""
-    return path.is_dir() and (is_checkpoint(path) or not any(path.iterdir()))
+    try:
+        return path.is_dir() and (is_checkpoint(path) or not any(path.iterdir()))
+    except OSError:
+        # Its run has ended in this moment, or it is a folder of somebody else.
+        return False
 
 
 KINDS: dict[str, Kind] = {
@@ -127,15 +131,22 @@ class Leftover:
     @property
     def size(self) -> int:
         """Bytes of all its files."""
-        if self.path.is_file():
-            return self.path.stat().st_size
-        return sum(one.stat().st_size for one in self.path.rglob("*") if one.is_file())
+        files = [self.path, *self.path.rglob("*")]
+        return sum(_size_of(one) for one in files if one.is_file())
 
     @property
     def is_in_use(self) -> bool:
         """Whether a living process needs it."""
         locks = (lock_of(self.run), self.path / CHECKPOINT_LOCK, self.path)
         return any(is_held(lock) for lock in locks)
+
+
+def _size_of(file: Path) -> int:
+    """Bytes of a file; none if it has gone meanwhile."""
+    try:
+        return file.stat().st_size
+    except OSError:
+        return 0
 
 
 @dataclass(frozen=True)

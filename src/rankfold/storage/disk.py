@@ -5,7 +5,10 @@ from __future__ import annotations
 import ctypes
 import errno
 import os
+import threading
 from pathlib import Path
+
+from rankfold.interruptions import uninterrupted
 
 # What the system reports if there is no room for a file.
 NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
@@ -22,10 +25,16 @@ AT_FDCWD = -100
 RENAME_EXCHANGE = 2
 
 
+# The mask belongs to the process: one thread at a time may look at it.
+_LOOKING = threading.Lock()
+
+
 def umask() -> int:
     """The process's file mode mask, which can only be read by setting it."""
-    mask = os.umask(0)
-    os.umask(mask)
+    with uninterrupted(), _LOOKING:
+        # What another thread makes in between is not open to everybody.
+        mask = os.umask(0o077)
+        os.umask(mask)
     return mask
 
 

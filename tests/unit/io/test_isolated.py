@@ -1,8 +1,9 @@
 """Decoding in a process of its own: the same pictures, and a bad file costs that file."""
 
+import gc
 import os
 import subprocess
-import time
+import threading
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -15,6 +16,8 @@ from memory import peak_of
 from rankfold.io import isolated, open_pictures, read_metadata, write_picture, write_pictures
 from rankfold.io.wire import packed, unpacked
 from unit.io.samples import noise, np_file, smooth
+
+LIMIT = 60.0  # seconds; only ends the wait for something that never comes
 
 # A child whose decoder does to a picture what its name says.
 BAD = """
@@ -119,11 +122,18 @@ def test_a_bad_file_costs_that_file(tmp_path, bad_decoder, what, said):
 
 
 def test_a_file_that_takes_too_long(tmp_path, bad_decoder, monkeypatch):
-    monkeypatch.setattr(isolated, "PATIENCE", 2.0)
+    patience = isolated.patience_for
+    hangs = []
+
+    def short(path):
+        return 1.0 if path in hangs else patience(path)
+
+    monkeypatch.setattr(isolated, "patience_for", short)
     source = open_pictures(folder_of(tmp_path, "hang", "good"), isolate=True)
-    began = time.monotonic()
-    assert len(source.without_bad()) == 1
-    assert time.monotonic() - began < 30
+    hangs.append(str(tmp_path / "0-hang.png"))
+    with pytest.raises(rf.FormatError, match="it takes too long to decode"):
+        list(source.pictures())
+    assert source.without_bad().left_out == ("0-hang.png",)
 
 
 def test_what_a_library_prints_is_no_answer(tmp_path, bad_decoder):
@@ -193,6 +203,40 @@ def children_of(pid):
     words = ["ps", "-o", "stat=,args=", "--ppid", str(pid)]
     found = subprocess.run(words, capture_output=True, text=True, check=False).stdout.splitlines()
     return [one for one in found if "rankfold.io.child" in one]
+
+
+def test_no_process_outlives_an_error_that_it_reported(tmp_path):
+    """It stayed until the collector came: the error knew the frame that knew the error."""
+    (tmp_path / "a.npy").write_bytes(b"no")
+    gc.disable()
+    try:
+        with pytest.raises(rf.FormatError):
+            open_pictures(tmp_path / "a.npy", isolate=True)
+        assert children_of(os.getpid()) == []
+    finally:
+        gc.enable()
+
+
+def test_who_waits_for_a_process_of_another_thread_loses_no_time(tmp_path, monkeypatch):
+    """The time began to run before the process was free."""
+    path = str(folder_of(tmp_path, "a") / "0-a.png")
+    clock = SimpleNamespace(now=0.0)
+    monkeypatch.setattr(isolated, "time", SimpleNamespace(monotonic=lambda: clock.now))
+    waits = threading.Event()
+
+    def patience(_):
+        waits.set()
+        return LIMIT
+
+    child = isolated.Child(patience)
+    answers = []
+    with child._lock:
+        thread = threading.Thread(target=lambda: answers.append(child.ask(path, "header")))
+        thread.start()
+        assert waits.wait(LIMIT)
+        clock.now += 2 * LIMIT
+    thread.join()
+    assert [one["shape"] for one in answers] == [[16, 20]]
 
 
 def test_no_process_outlives_its_source(tmp_path):

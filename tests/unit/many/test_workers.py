@@ -1,16 +1,18 @@
 """Processes that run jobs: what is survived, and what is left behind."""
 
 import os
+import signal
 import subprocess
 import sys
 import time
 from contextlib import closing
+from multiprocessing import get_context
 from pathlib import Path
 
 import pytest
 
 import jobs
-from rankfold.many.workers import Died, run_jobs
+from rankfold.many.workers import Died, Worker, run_jobs, serve
 
 LIMIT = 120.0  # seconds; only ends the wait for something that never comes
 
@@ -77,33 +79,79 @@ def test_whoever_stops_leaves_no_process_and_lets_it_clean_up(tmp_path):
             raise KeyboardInterrupt
 
     with (
-        closing(run_jobs(marks, jobs.busy_forever, 2, interrupt)) as ended,
+        closing(run_jobs(marks, jobs.busy_forever, 2, interrupt, LIMIT)) as ended,
         pytest.raises(KeyboardInterrupt),
     ):
         next(ended)
     assert not any(tmp_path.iterdir())
 
 
-def test_those_that_do_not_listen_are_waited_for_together(tmp_path):
-    """They were waited for one after the other, so that Ctrl-C took as long as all of them."""
-    patience = 5.0  # seconds
-    marks = [tmp_path / name for name in "abc"]
-    work = [str(mark) for mark in marks]
-    began = []
+class TestThoseThatDoNotListen:
+    PATIENCE = 2.0  # seconds
 
-    def interrupt(k):
-        if k == len(marks) - 1:
-            assert waited_for(lambda: all(mark.exists() and mark.read_text() for mark in marks))
-            began.append(time.monotonic())
-            raise KeyboardInterrupt
+    @pytest.fixture
+    def ended(self, tmp_path):
+        """Three processes, and Ctrl-C when all of them are at work."""
+        marks = [tmp_path / name for name in "abc"]
 
-    with (
-        closing(run_jobs(work, jobs.deaf, 3, interrupt, patience)) as ended,
-        pytest.raises(KeyboardInterrupt),
-    ):
-        next(ended)
-    assert time.monotonic() - began[0] < 2 * patience
-    assert not any(is_running(mark.read_text()) for mark in marks)
+        def interrupt(k):
+            if k == len(marks) - 1:
+                assert waited_for(lambda: all(mark.exists() and mark.read_text() for mark in marks))
+                raise KeyboardInterrupt
+
+        def end():
+            work = [str(mark) for mark in marks]
+            with (
+                closing(run_jobs(work, jobs.deaf, 3, interrupt, self.PATIENCE)) as ended,
+                pytest.raises(KeyboardInterrupt),
+            ):
+                next(ended)
+            assert not any(is_running(mark.read_text()) for mark in marks)
+
+        return end
+
+    def test_they_are_waited_for_together(self, ended, monkeypatch):
+        """They were waited for one after the other: Ctrl-C took as long as all of them."""
+        given = []
+        real = Worker.end
+
+        def end(worker, patience):
+            given.append(patience)
+            real(worker, patience)
+
+        monkeypatch.setattr(Worker, "end", end)
+        ended()
+        # The first takes all of the time, and leaves none to the others.
+        assert len(given) == 3
+        assert given[0] <= self.PATIENCE
+        assert given[1:] == [0.0, 0.0]
+
+    def test_another_interruption_does_not_keep_them(self, ended, monkeypatch):
+        """After it nobody ended them, and the process waited for them for ever."""
+        real = Worker.leave
+
+        def leave(worker, busy):
+            signal.raise_signal(signal.SIGINT)
+            real(worker, busy)
+
+        monkeypatch.setattr(Worker, "leave", leave)
+        ended()
+
+
+def test_a_result_that_nobody_takes_is_no_error(capfd):
+    """Ctrl-C while one was on its way ended the process with a traceback."""
+    context = get_context("spawn")
+    ours, theirs = context.Pipe()
+    process = context.Process(target=serve, args=(theirs, jobs.doubled))
+    process.start()
+    theirs.close()
+    ours.send(2)
+    assert ours.poll(LIMIT)
+    # The system tells the other end that something was left unread.
+    ours.close()
+    process.join(LIMIT)
+    assert process.exitcode == 0
+    assert capfd.readouterr().err == ""
 
 
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks at processes in /proc")

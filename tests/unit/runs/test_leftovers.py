@@ -52,6 +52,22 @@ def test_those_of_a_run_are_found(place):
     assert runs.leftovers("nothing") == []
 
 
+def test_one_that_goes_meanwhile_is_none(place, monkeypatch):
+    """A run beside it ended, and this one failed."""
+    Path("other.unfinished").mkdir()
+    real = Path.is_dir
+
+    def is_dir(path):
+        was = real(path)
+        if path.name == "other.unfinished" and was:
+            path.rmdir()
+        return was
+
+    monkeypatch.setattr(Path, "is_dir", is_dir)
+    assert names(runs.leftovers("run")) == OF_RUN
+    assert not Path("other.unfinished").exists()
+
+
 def test_those_in_a_folder_are_found(place):
     everything = OF_RUN | {f".other{RANDOM}{DRAFT}": "draft"}
     assert names(runs.leftovers(".")) == names(runs.leftovers(place)) == everything

@@ -2,6 +2,7 @@
 
 import os
 import signal
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -322,6 +323,14 @@ class TestPlaces:
         target = made(tmp_path / "run")
         rights = {path.stat().st_mode & 0o777 for path in target.iterdir()}
         assert rights == {0o666 & ~disk.umask()}
+
+
+def test_the_mask_of_a_process_stays_whoever_looks_at_it():
+    """Two threads that looked at once could leave files that everybody may write."""
+    before = disk.umask()
+    with ThreadPoolExecutor(4) as threads:
+        found = set(threads.map(lambda _: disk.umask(), range(5000)))
+    assert found == {before} == {disk.umask()}
 
 
 class TestWholeFile:
