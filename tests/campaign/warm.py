@@ -6,8 +6,9 @@ A request is a line of JSON on standard input: ``words`` (the command), ``place`
 folder), ``said`` (where standard output and error go: this and ``.out`` or ``.err``), and
 ``signals`` (pairs of a moment and the number of the signal that the process then sends itself). The
 moments of a process are counted: each file that is opened, each import and each call of the system
-that the interpreter tells of is one. The answers are two lines: the number of the process, and when
-it has ended its exit code (below zero for the signal that killed it), its moments, and its memory.
+that the interpreter tells of is one. The first line is "ready"; the answers are two lines each: the
+number of the process, and when it has ended its exit code (below zero for the signal that killed
+it), its moments, and its memory.
 """
 
 import gc
@@ -59,8 +60,10 @@ class Warm:
             env={**os.environ, **alone, **tests},
             start_new_session=True,
         )
+        # It may compile first, for as long as that takes.
+        assert self._answer(None) == b"ready\n"
 
-    def run(self, words, place, said, signals=(), delayed=(), limit=60):
+    def run(self, words, place, said, signals=(), delayed=(), limit=600):
         """Run a command to its end; returns an End.
 
         Parameters
@@ -100,10 +103,10 @@ class Warm:
         return End(process, code, moments, now - began, after, memory)
 
     def _has_answered(self, seconds):
-        """Whether there is an answer within some time."""
+        """Whether there is an answer within some time; it is waited for if that is None."""
         with DefaultSelector() as selector:
             selector.register(self._process.stdout, EVENT_READ)
-            return bool(selector.select(max(seconds, 0)))
+            return bool(selector.select(seconds))
 
     def _answer(self, seconds):
         """The next line."""
@@ -194,6 +197,7 @@ def serve():
     # Its own answers, which no fork may write to.
     answers = os.dup(1)
     os.set_inheritable(answers, False)
+    os.write(answers, b"ready\n")
     for line in sys.stdin.buffer:
         request = json.loads(line)
         ear, mouth = os.pipe()

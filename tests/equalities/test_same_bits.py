@@ -82,7 +82,8 @@ def test_the_number_of_threads_does_not_change_a_bit_of_the_solver(
     problem = Problem(data, 1 / np.sqrt(max(shape)), basis=basis)
     one = solve(problem, executor=Serial())
     for jobs in (1, 2, 3):
-        other = solve(problem, executor=Threads(jobs))
+        with Threads(jobs) as threads:
+            other = solve(problem, executor=threads)
         assert_same_arrays(one, other, ["low_rank", "sparse", "dual", "singular_values"])
         assert one.records == other.records
 

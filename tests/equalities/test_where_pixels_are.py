@@ -2,6 +2,7 @@
 
 import os
 import signal
+from contextlib import nullcontext
 from functools import partial
 
 import numpy as np
@@ -55,20 +56,28 @@ def assert_same(one, two, names):
         np.testing.assert_array_equal(values, two.trace.inner[column], err_msg=column)
 
 
+def on_disk(threads, folder):
+    """An executor that keeps large arrays in a folder, to be used in a ``with`` block."""
+    if threads == 1:
+        return nullcontext(Serial(Disk(folder)))
+    return Threads(threads, Disk(folder))
+
+
 class TestOnDisk:
     @pytest.mark.parametrize("threads", [1, 2, 3])
     @pytest.mark.parametrize("method", ["rasl", "meadmm"])
     def test_alignments_are_the_same(self, heads, method, threads, tmp_path):
-        executor = Serial(Disk(tmp_path)) if threads == 1 else Threads(threads, Disk(tmp_path))
-        assert_same(aligned(heads, method), aligned(heads, method, executor), ALIGNED)
+        with on_disk(threads, tmp_path) as executor:
+            stored = aligned(heads, method, executor)
+        assert_same(aligned(heads, method), stored, ALIGNED)
         assert list(tmp_path.iterdir()) == []
 
     @pytest.mark.parametrize("threads", [1, 3])
     @pytest.mark.parametrize("method", ["rpca", "meadmm"])
     def test_so_are_decompositions(self, scene, method, threads, tmp_path):
         plain = rf.decompose(scene, method=method)
-        executor = Serial(Disk(tmp_path)) if threads == 1 else Threads(threads, Disk(tmp_path))
-        stored = rf.decompose(scene, method=method, executor=executor)
+        with on_disk(threads, tmp_path) as executor:
+            stored = rf.decompose(scene, method=method, executor=executor)
         assert_same(plain, stored, ["low_rank", "sparse"])
 
     def test_pictures_in_front_of_which_something_is_shared(self, tmp_path):

@@ -262,7 +262,7 @@ def _differs(before, after):
 def test_the_life_of_a_run_folder(tmp_path_factory):
     """Nothing is lost or altered, whatever happens to it."""
     Life.planted = garden(str(tmp_path_factory.mktemp("life") / "garden-of-folders"))
-    quietly = settings(deadline=None, max_examples=25, stateful_step_count=15, derandomize=True)
+    quietly = settings(max_examples=25, stateful_step_count=15)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", rf.ConvergenceWarning)
         run_state_machine_as_test(Life, settings=quietly)

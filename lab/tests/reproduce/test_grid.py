@@ -15,6 +15,7 @@ from rankfold_lab.reproduce import experiments, run, write_pages
 from rankfold_lab.reproduce.grid import read_log, records
 from rankfold_lab.reproduce.methods import METHODS
 from rankfold_lab.reproduce.tables import NAMES, table
+from sessions import left_in
 
 SMALL = """
 import sys
@@ -55,6 +56,7 @@ def test_killed_twice_it_ends_with_the_same_bytes(tmp_path):
         os.killpg(process.pid, signal.SIGKILL)
         process.wait()
         process.stderr.close()
+        assert not left_in(process.pid)
         assert log.read_text().count("\n") >= lines
     with log.open("a") as file:
         file.write('{"cell": {"dig')  # a line that the kill cut short

@@ -17,6 +17,7 @@ from commands import QUICK, RESULT_ONLY, ROOT, run, usage_error, write_views
 from rankfold.cli.app import Voice
 from rankfold.cli.batch_bar import BatchBar
 from rankfold.runs import BatchRow, BatchState
+from sessions import left_in
 
 WORDS = [*QUICK, *RESULT_ONLY]
 
@@ -135,13 +136,6 @@ class TestExitCodes:
 
 
 class TestInterrupt:
-    @pytest.fixture(autouse=True)
-    def listening(self):
-        """A process that was started in the background may have been told to ignore Ctrl-C."""
-        before = signal.signal(signal.SIGINT, signal.default_int_handler)
-        yield
-        signal.signal(signal.SIGINT, before)
-
     @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
     def test_what_is_done_stays(self, folder, monkeypatch, number, code):
         real = BatchBar.batch_ends
@@ -183,6 +177,8 @@ class TestInterrupt:
                 if "found their place" in line:
                     break
             os.killpg(process.pid, signal.SIGKILL)
+        # One that waits for the disk still has its locks.
+        assert not left_in(process.pid)
         done = [row["name"] for row in rows() if row["state"] == "done"]
         assert done
         run("align-many", "in/*", "-o", "out", "--skip-existing", *WORDS)

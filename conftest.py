@@ -1,0 +1,19 @@
+"""What holds for all tests, those of the lab too, and on a machine that is busy with other work."""
+
+import signal
+
+from hypothesis import HealthCheck, settings
+
+# The same examples every time, however long the first one takes to compile.
+settings.register_profile(
+    "rankfold",
+    deadline=None,
+    derandomize=True,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+settings.load_profile("rankfold")
+
+
+def pytest_configure():
+    """Heed Ctrl-C: whoever starts the tests in the background may ignore it, and they would too."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
