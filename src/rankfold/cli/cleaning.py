@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from rankfold import runs
-from rankfold.cli.app import Voice, app
+from rankfold.cli.app import FAILED, Voice, app
 from rankfold.cli.grouping import grouped
 
 
@@ -27,7 +27,7 @@ def clean(
     Example: rankfold clean run
     """
     done = runs.clean(place, plan)
-    total = sum(one.size for one in done if not one.put_back)
+    total = sum(one.size for one in done if not (one.put_back or one.stays))
     value = {"cleaned": [one.as_dict() for one in done], "bytes": total, "plan": plan}
     lines = [f"would be {one.sentence}" if plan else one.sentence for one in done]
     if not done:
@@ -35,3 +35,5 @@ def clean(
     else:
         lines.append(f"{total:,} bytes in all")
     voice.result(value, "\n".join(lines))
+    if any(one.stays for one in done):
+        raise typer.Exit(FAILED)

@@ -16,6 +16,7 @@ import numpy as np
 from rankfold.arguments import is_real
 from rankfold.errors import FormatError, InputError
 from rankfold.io.budgets import MAX_BYTES, check_count, check_picture
+from rankfold.io.file_names import unused
 from rankfold.io.guard import or_error, reading
 from rankfold.io.source import Array, Picture, Source, as_type, refuse_options
 from rankfold.storage import write_arrays, write_rows
@@ -94,6 +95,8 @@ def _row(path: str, header: _Header, index: int) -> Picture:
     """
     with reading(f"picture {index} of {path}", "read", "restore the file"):
         with Path(path).open("rb") as file:
+            if _header(file) != header:
+                raise ValueError("the file was replaced meanwhile")
             file.seek(header.start + index * header.picture_size)
             stored = file.read(header.picture_size)
         if len(stored) < header.picture_size:
@@ -218,10 +221,10 @@ def write_array(
     # A generator: a picture is computed only when it is written.
     stored = (as_type(values, like.dtype) for values in pictures)
     if like.path.lower().endswith(".npz"):
-        path = path.with_name(path.name + ".npz")
+        path = unused(path.with_name(path.name + ".npz"))
         write_arrays(path, {"pictures": np.stack(list(stored))})
         return path
-    path = path.with_name(path.name + ".npy")
+    path = unused(path.with_name(path.name + ".npy"))
     # The first picture tells the shape and type of the file.
     first = next(stored)
     shape = (len(names), *first.shape)

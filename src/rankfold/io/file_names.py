@@ -55,6 +55,13 @@ def distinct(names: Sequence[str], endings: Iterable[str], ending: Sequence[str]
     )
 
 
+def unused(place: Path) -> Path:
+    """Return where pictures will be written, unless something is there: it may be what is read."""
+    if os.path.lexists(place):
+        raise InputError(f"{place} exists already; choose another name, or move it away")
+    return place
+
+
 def are_distinct(names: Sequence[str]) -> bool:
     """Whether files of these names can be in one folder, on every system.
 

@@ -13,7 +13,7 @@ import numpy as np
 from rankfold.errors import FormatError, InputError
 from rankfold.io.decoding import HERE, Decoder
 from rankfold.io.encoding import write_picture
-from rankfold.io.file_names import distinct
+from rankfold.io.file_names import distinct, unused
 from rankfold.io.guard import or_error
 from rankfold.io.pictures import ENDINGS
 from rankfold.io.source import Array, Picture, Source, natural, refuse_options
@@ -105,7 +105,7 @@ def write_folder(
     path: Path, names: tuple[str, ...], pictures: Iterable[Array], like: Source
 ) -> Path:
     """Write one file a picture (h, w[, c]), named and stored like the one it came from."""
-    path.mkdir(parents=True, exist_ok=True)
+    unused(path).mkdir(parents=True)
     files = picture_files(names, like)
     for file_name, values, dtype in zip(files, pictures, _dtypes(names, like), strict=True):
         file = path / file_name

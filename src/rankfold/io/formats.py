@@ -10,9 +10,8 @@ from typing import Any
 from rankfold.arguments import path_of, whole
 from rankfold.errors import InputError
 from rankfold.io.arrays import open_array, write_array
-from rankfold.io.decoding import HERE
 from rankfold.io.folders import open_folder, write_folder
-from rankfold.io.isolated import is_foreign, isolated_decoder, open_isolated
+from rankfold.io.isolated import decoder_for, is_foreign, open_isolated
 from rankfold.io.ranges import in_range
 from rankfold.io.source import Array, Source, unit_of
 from rankfold.io.tiff_stack import open_tiff, write_tiff
@@ -166,10 +165,9 @@ def open_pictures(
     if chosen.name != "video":
         # A video decodes no more than it has to; of all others, pictures are chosen afterwards.
         known = {name: value for name, value in changed.items() if name not in ("frames", "stride")}
-    apart = chosen.apart or is_foreign(text) if isolate is None else isolate
     if chosen.name == "pictures":
-        source = chosen.open(text, decoder=isolated_decoder() if apart else HERE, **known)
-    elif apart:
+        source = chosen.open(text, decoder=decoder_for(text, isolate), **known)
+    elif chosen.apart or is_foreign(text) if isolate is None else isolate:
         source = open_isolated(text, **known)
     else:
         source = chosen.open(text, **known)
@@ -213,7 +211,7 @@ def write_pictures(
     Parameters
     ----------
     path : str or Path
-        Where to write, without an ending: the format adds its own.
+        Where to write, without an ending: the format adds its own. Nothing may be there.
     names : n strings
         What the pictures are called.
     pictures : n arrays (h, w) or (h, w, c)

@@ -25,7 +25,7 @@ import numpy as np
 
 from rankfold.errors import FormatError, InputError, RankfoldError
 from rankfold.io.budgets import check_count
-from rankfold.io.decoding import Decoder, Header
+from rankfold.io.decoding import HERE, Decoder, Header
 from rankfold.io.guard import or_error, reading
 from rankfold.io.metadata import Metadata
 from rankfold.io.source import Picture, Source
@@ -246,6 +246,19 @@ def isolated_decoder() -> Decoder:
             return metadata_of(answer)
 
     return Decoder(header, load, metadata)
+
+
+def decoder_for(path: str | Path, isolate: bool | None = None) -> Decoder:
+    """Choose what reads single pictures; by default, those of strangers are decoded apart.
+
+    Parameters
+    ----------
+    path : str or Path
+        A picture, a folder of some, or a pattern.
+    isolate : bool, optional
+    """
+    apart = is_foreign(path) if isolate is None else isolate
+    return isolated_decoder() if apart else HERE
 
 
 def open_isolated(path: str, **options: Any) -> Source:

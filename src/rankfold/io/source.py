@@ -357,6 +357,20 @@ def as_type(values: Array, dtype: npt.DTypeLike) -> Array:
     return np.asarray(np.rint(clipped).astype(kind))
 
 
+def as_portable(values: Array, dtype: npt.DTypeLike) -> Array:
+    """Convert a picture (h, w[, c]) to a type, or to the nearest one that every program can read.
+
+    Floats of more than 64 bits are not the same on every machine, and colours of one bit are
+    packed across pixels.
+    """
+    kind = np.dtype(dtype)
+    if kind.kind == "f" and kind.itemsize > 8:
+        return values.astype(np.float64)
+    if kind.kind == "b" and values.ndim == 3:
+        return np.where(as_type(values, kind), np.uint8(255), np.uint8(0))
+    return as_type(values, kind)
+
+
 def refuse_options(what: str, options: dict[str, object]) -> None:
     """Refuse options that would have no effect; ``what`` says where."""
     for name in options:

@@ -16,6 +16,7 @@ from rankfold.errors import FormatError
 from rankfold.io.budgets import MAX_PICTURES, check_count, check_density, check_total
 from rankfold.io.containers import is_cut_off
 from rankfold.io.ffmpeg import opened
+from rankfold.io.file_names import unused
 from rankfold.io.guard import reading
 from rankfold.io.ranges import chosen_of, range_of
 from rankfold.io.source import Array, Picture, Source, as_type, refuse_options, unit_of
@@ -59,6 +60,7 @@ def open_video(path: str, frames: str | None = None, stride: int = 1, **options:
     look = _look(path, min(last, MAX_PICTURES + 1))
     chosen = chosen_of(path, look.count, frames, stride)
     pixels = "gray" if look.is_grey else "rgb24"
+    shape = look.size if look.is_grey else (*look.size, 3)
 
     def choose(indices: Sequence[int]) -> Iterator[Picture | FormatError]:
         # A frame builds on those before it, so all up to the last are decoded.
@@ -66,14 +68,18 @@ def open_video(path: str, frames: str | None = None, stride: int = 1, **options:
         with reading(path, "read as a video", REMEDY), opened(path) as container:
             for k, frame in enumerate(islice(container.decode(video=0), max(wanted) + 1)):
                 if k in wanted:
-                    yield Picture(frame.to_ndarray(format=pixels))
+                    wanted.discard(k)
+                    picture = Picture(frame.to_ndarray(format=pixels))
+                    yield picture.as_said(path, shape, np.dtype(np.uint8))
+            if wanted:
+                raise FormatError(f"{path} has fewer frames than when it was opened; open it again")
 
     count = len(chosen)
     return Source(
         path=path,
         format="video",
         names=tuple(f"{Path(path).stem}-{k:05d}" for k in chosen),
-        shapes=(look.size if look.is_grey else (*look.size, 3),) * count,
+        shapes=(shape,) * count,
         dtypes=(np.dtype(np.uint8),) * count,
         iterate=lambda: choose(range(count)),
         rate=look.rate / stride,
@@ -192,7 +198,7 @@ def write_video(
     # Many colours do not fit into a GIF, so it comes back as mp4.
     if ending not in ENDINGS or ending == ".gif":
         ending = ".mp4"
-    path = path.with_name(path.name + ending)
+    path = unused(path.with_name(path.name + ending))
     # Containers store the rate as a fraction; 1001 allows for 30000/1001.
     rate = Fraction(like.rate or USUAL_RATE).limit_denominator(1001)
     with av.open(str(path), "w") as container:

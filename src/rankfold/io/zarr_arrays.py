@@ -14,8 +14,9 @@ import numpy as np
 from rankfold.errors import FormatError, InputError
 from rankfold.io.arrays import check_stack, of_array, one_of
 from rankfold.io.budgets import SMALL_CHUNK, check_chunks
+from rankfold.io.file_names import unused
 from rankfold.io.guard import reading
-from rankfold.io.source import Array, Source, as_type, refuse_options
+from rankfold.io.source import Array, Source, as_portable, refuse_options
 
 # Chunks may be coded by anything that is registered, by pickle as well, which could run code.
 CODECS = frozenset(
@@ -132,9 +133,9 @@ def _codecs_in(value: Any, is_coded: bool = False) -> Iterator[str]:
 
 def write_zarr(path: Path, names: tuple[str, ...], pictures: Iterable[Array], like: Source) -> Path:
     """Write pictures (h, w[, c]) to a zarr array, one picture a chunk."""
-    stored = (as_type(values, like.dtype) for values in pictures)
+    stored = (as_portable(values, like.dtype) for values in pictures)
     first = next(stored)
-    path = path.with_name(path.name + ".zarr")
+    path = unused(path.with_name(path.name + ".zarr"))
     out = _zarr().create_array(
         str(path),
         shape=(len(names), *first.shape),

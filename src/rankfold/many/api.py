@@ -124,7 +124,12 @@ def align_many(
 
 def _held(folder: Path) -> Lock:
     """Take the folder of all runs, whose summary has one writer at a time."""
-    lock = take(folder / LOCK)
+    try:
+        lock = take(folder / LOCK)
+    except OSError as error:
+        raise WriteError(
+            f"{folder} cannot be written ({error.strerror}); choose a folder that you may write to"
+        ) from error
     if lock is None:
         raise InputError(
             f"{folder} is being written by {holder_of(folder / LOCK)}; wait until that is done, or "

@@ -76,7 +76,7 @@ def find_batches(given: Paths | Mapping[str, str | Path], out: str | Path) -> Fo
     """
     if isinstance(given, Mapping):
         batches = tuple(_named(str(name), path) for name, path in given.items())
-        return Found(_checked(batches))
+        return Found(_checked(batches, out))
     if not isinstance(given, str | Path | Iterable):
         raise InputError(
             f"batches={shown(given)} is a {type(given).__name__}; give a path, several paths, or a "
@@ -93,7 +93,7 @@ def find_batches(given: Paths | Mapping[str, str | Path], out: str | Path) -> Fo
     names = _different_names(kept)
     batches = tuple(Batch(name, path) for name, path in zip(names, kept, strict=True))
     sentences = tuple(f"left out {path}: {why}" for path, why in left_out.items())
-    return Found(_checked(batches), sentences)
+    return Found(_checked(batches, out), sentences)
 
 
 def check_not_nested(path: str) -> None:
@@ -195,8 +195,8 @@ def _stem(place: Path) -> str:
     return place.name if place.is_dir() else place.name.split(".")[0] or place.name
 
 
-def _checked(batches: tuple[Batch, ...]) -> tuple[Batch, ...]:
-    """Refuse two batches of one name, and a name that is taken."""
+def _checked(batches: tuple[Batch, ...], out: str | Path) -> tuple[Batch, ...]:
+    """Refuse two batches of one name, a name that is taken, and a run where pictures are."""
     known: dict[str, Batch] = {}
     for batch in batches:
         # Some file systems do not tell capitals from small letters.
@@ -209,4 +209,18 @@ def _checked(batches: tuple[Batch, ...]) -> tuple[Batch, ...]:
         if name in TAKEN:
             raise InputError(f"{batch.path} cannot be called {batch.name}; rename it")
         known[name] = batch
+    for batch in batches:
+        _check_apart(Path(out, batch.name), batches)
     return batches
+
+
+def _check_apart(run: Path, batches: tuple[Batch, ...]) -> None:
+    """Refuse a run folder that would take the place of the pictures of any batch."""
+    written = Path(os.path.realpath(run))
+    for batch in batches:
+        read = Path(os.path.realpath(batch.path))
+        if written in (read, *read.parents):
+            raise InputError(
+                f"{run} would be a run folder, and is, or holds, the pictures of {batch.name}; "
+                "choose another folder for the runs"
+            )

@@ -65,7 +65,7 @@ def write_report(
     is_own = target.absolute() == own.absolute()
     if not is_own:
         check_free(target, overwrite)
-        check_no_original(target, opened)
+        check_no_original(target, opened.path, opened.config)
     text = render(report_data(opened))
     with whole_file(target, overwrite, ours=is_own) as draft:
         # What is left of bytes that are no text becomes question marks.

@@ -47,7 +47,7 @@ def write_sheet(
         raise InputError(f"{target.name} has no ending of a picture; end it in .png or .jpg")
     check_free(target, overwrite)
     opened = run if isinstance(run, Run) else open_run(run)
-    check_no_original(target, opened)
+    check_no_original(target, opened.path, opened.config)
     data = report_data(opened)
     count = min(columns, len(data.cards))
     chosen = np.linspace(0, len(data.cards) - 1, count).round().astype(int)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import glob
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Any
 
 from rankfold.errors import InputError
 from rankfold.io import Source
-from rankfold.runs.folder import Run, pictures_of
+from rankfold.runs.folder import pictures_of
 
 
 def check_apart(target: str | Path, source: Source, *others: str | Path | None) -> None:
@@ -36,16 +37,28 @@ def check_apart(target: str | Path, source: Source, *others: str | Path | None) 
             )
 
 
-def check_no_original(target: str | Path, run: Run) -> None:
-    """Refuse to write over a picture of a run, or over the file that all of them are in."""
-    place = pictures_of(run.config)
-    if place is None:
+def check_no_original(
+    target: str | Path, run: str | Path, config: Mapping[str, Any] | None
+) -> None:
+    """Refuse to write over a picture of a run, or over the file that all of them are in.
+
+    Parameters
+    ----------
+    target : str or Path
+        The file that will be written.
+    run : str or Path
+        The run folder, for the sentence.
+    config : mapping, optional
+        That of the run; without one nobody knows where its pictures are.
+    """
+    place = None if config is None else pictures_of(config)
+    if config is None or place is None:
         return
     # A file, a pattern, or a folder of files.
     files = [Path(name) for name in glob.glob(str(place))]  # noqa: PTH207
-    read = [place, *files, *(place / name for name in run.names)]
+    read = [place, *files, *(place / name for name in config["input"]["names"])]
     if _real(target) in map(_real, read):
-        raise InputError(f"{target} is a picture of the run {run.path}; choose another place")
+        raise InputError(f"{target} is a picture of the run {run}; choose another place")
 
 
 def _real(path: str | Path) -> Path:

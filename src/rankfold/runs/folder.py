@@ -183,11 +183,11 @@ def _opened(folder: Path) -> Run:
     """Read a run folder that nobody replaces meanwhile."""
     # A folder that holds no result at all is refused here, with its own sentence.
     result = load(folder)
-    if not (folder / CONFIG).is_file():
+    config = config_of(folder)
+    if config is None:
         raise FormatError(f"{folder} is a result but not a whole run; run align again")
     known = storage.check_beside(folder)
     with storage.damage_named(folder):
-        config = tomllib.loads((folder / CONFIG).read_text(encoding="utf-8"))
         with np.load(storage.regular(folder / INPUTS), allow_pickle=False) as stored:
             kept = sorted(stored.files)
             inputs = [stored[name] for name in kept]
@@ -202,6 +202,17 @@ def _opened(folder: Path) -> Run:
         if any(not 0 <= k < count for k in shown):
             raise ValueError(f"{INPUTS} has pictures that are not in the result")
     return Run(folder, result, config, inputs, metrics, shown)
+
+
+def config_of(folder: Path) -> dict[str, Any] | None:
+    """Read how to repeat a run, as it is written; None where that was not written."""
+    if not (folder / CONFIG).is_file():
+        return None
+    with storage.damage_named(folder):
+        config = tomllib.loads((folder / CONFIG).read_text(encoding="utf-8"))
+        check(config, DESCRIBED)
+        check(config["input"], INPUT)
+    return config
 
 
 def is_run(path: str | Path) -> bool:
@@ -303,8 +314,6 @@ def _as_unicode(text: str) -> str:
 
 def _check_config(config: dict[str, Any], count: int) -> None:
     """Refuse a config that is not of so many pictures."""
-    check(config, DESCRIBED)
-    check(config["input"], INPUT)
     opened_with = config["input"].get("opened_with", {})
     check(opened_with, OPENED)
     if not opened_with.keys() <= OPENED.keys():

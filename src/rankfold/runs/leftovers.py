@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from rankfold.align.checkpoints import LOCK as CHECKPOINT_LOCK
@@ -161,15 +161,23 @@ class Cleaned:
     put_back : bool
         True for an earlier run that has its place again, because a run that was to replace it was
         killed in the moment between.
+    stays : bool
+        True if it could not be removed, or put back.
     """
 
     leftover: Leftover
     size: int
     put_back: bool
+    stays: bool = False
 
     @property
     def sentence(self) -> str:
         """What became of it, in plain English."""
+        if self.stays:
+            return (
+                f"could not be removed: {self.leftover.path}; see what is in it, and whether you "
+                "may write there"
+            )
         if self.put_back:
             return f"put back: {self.leftover.run}, which a killed run was about to replace"
         what = KINDS[self.leftover.kind].sentence
@@ -183,6 +191,7 @@ class Cleaned:
             "run": str(self.leftover.run),
             "bytes": self.size,
             "put_back": self.put_back,
+            "stays": self.stays,
         }
 
 
@@ -226,7 +235,11 @@ def clean(place: str | Path, plan: bool = False) -> list[Cleaned]:
     list of Cleaned
     """
     outcomes = [Cleaned(one, one.size, one._may_go_back) for one in leftovers(place)]
-    return [outcome for outcome in outcomes if plan or _remove(outcome.leftover)]
+    if plan:
+        return outcomes
+    ended = [replace(one, stays=not _remove(one.leftover)) for one in outcomes]
+    # One that a run has begun to need meanwhile is no leftover any more.
+    return [one for one in ended if not (one.stays and one.leftover.is_in_use)]
 
 
 def _as_checkpoint(folder: Path) -> Leftover:

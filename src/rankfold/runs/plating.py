@@ -9,8 +9,8 @@ from rankfold.errors import InputError
 from rankfold.io import Source
 from rankfold.outputs import Plate
 from rankfold.outputs.plate import check_two_files
-from rankfold.runs.apart import check_apart
-from rankfold.runs.folder import load_alignment
+from rankfold.runs.apart import check_apart, check_no_original
+from rankfold.runs.folder import config_of, load_alignment
 from rankfold.runs.made import WRITABLE, Made, stepping
 from rankfold.runs.watch import Unwatched, Watch
 from rankfold.storage import check_free
@@ -45,10 +45,12 @@ def plate_run(
     **options
         Further arguments of :meth:`rankfold.Alignment.plate`.
     """
-    check_writable(path, source, overwrite)
     check_two_files(path, confidence)
-    if confidence is not None:
-        check_writable(confidence, source, overwrite)
+    config = config_of(Path(run))
+    for target in (path, confidence):
+        if target is not None:
+            check_writable(target, source, overwrite)
+            check_no_original(target, run, config)
     watching = watch or Unwatched()
     plate = load_alignment(run).plate(
         source, progress=stepping(watching, "putting the plate together"), **options

@@ -11,8 +11,8 @@ import numpy as np
 from rankfold.errors import InputError
 from rankfold.io import Source, write_picture, write_pictures
 from rankfold.io.file_names import are_distinct, inside
-from rankfold.io.pictures import load_picture
-from rankfold.io.source import unit_of
+from rankfold.io.isolated import decoder_for, is_foreign
+from rankfold.io.source import Picture, unit_of
 from rankfold.outputs import Restored
 from rankfold.runs.apart import check_apart
 from rankfold.runs.display import Array
@@ -229,18 +229,21 @@ def painted_masks(folder: str | Path, source: Source) -> Callable[[int], Bools |
             f"{stems[0]}.png"
         )
 
+    isolate = source.opened_with.get("isolate")
+    # Of folders in the folder, each file is asked whose it is.
+    if isolate is None:
+        isolate = any(is_foreign(one) for one in (place, *files.values()))
+    decoder = decoder_for(place, isolate)
+
     def painted(index: int) -> Bools | None:
         file = files.get(stems[index])
-        if file is None:
-            return None
-        return _painted(file)
+        return None if file is None else _painted(file, decoder.load(file))
 
     return painted
 
 
-def _painted(file: Path) -> Bools:
+def _painted(file: Path, picture: Picture) -> Bools:
     """Where (h, w) a mask is white; what is transparent is not."""
-    picture = load_picture(file)
     values = picture.values
     grey = values if values.ndim == 2 else values.max(axis=2)
     white = np.asarray(grey > unit_of(grey.dtype) / 2)

@@ -71,8 +71,8 @@ def has_result(folder: Path) -> bool:
 
 
 def strangers_in(folder: Path) -> list[str]:
-    """Files in a marked folder that rankfold did not write there."""
-    ours = files_of(folder) or frozenset()
+    """What is in a marked folder that rankfold did not write there, empty folders too."""
+    ours = _with_folders(files_of(folder) or frozenset())
     return sorted(name for name in _files_in(folder) if not _is_known(folder / name, name, ours))
 
 
@@ -102,10 +102,12 @@ def remove_ours(folder: Path) -> None:
         if _is_known(folder / name, name, ours):
             with suppress(OSError):
                 (folder / name).unlink()
+    known = _with_folders(ours)
     for place, folders, _ in os.walk(folder, topdown=False):
-        for name in folders:
-            with suppress(OSError):
-                Path(place, name).rmdir()
+        for path in (Path(place, name) for name in folders):
+            if path.relative_to(folder).as_posix() in known:
+                with suppress(OSError):
+                    path.rmdir()
     # Last, so that what is left of an interrupted removal can be told from a folder of the user's.
     with suppress(OSError):
         if list(folder.iterdir()) == [folder / MARK]:
@@ -135,13 +137,31 @@ def _is_known(path: Path, name: str, ours: frozenset[str]) -> bool:
 
 
 def _files_in(folder: Path) -> Iterator[str]:
-    """All files and links in a folder but its mark, as paths from there with slashes."""
-    for place, folders, names in os.walk(folder):
+    """All that is in a folder but its mark, as paths from there with slashes.
+
+    These are files, links, empty folders, and folders that nobody may look into.
+    """
+    closed: list[Path] = []
+
+    def note(error: OSError) -> None:
+        # One that is gone has nothing in it.
+        if not isinstance(error, FileNotFoundError):
+            closed.append(Path(error.filename))
+
+    for place, folders, names in os.walk(folder, onerror=note):
         links = [name for name in folders if Path(place, name).is_symlink()]
-        for name in [*names, *links]:
-            path = Path(place, name).relative_to(folder).as_posix()
-            if path != MARK:
-                yield path
+        is_empty = not names and not folders and Path(place) != folder
+        found = [Path(place)] if is_empty else [Path(place, name) for name in [*names, *links]]
+        for path in found:
+            if path != folder / MARK:
+                yield path.relative_to(folder).as_posix()
+    for path in closed:
+        yield path.relative_to(folder).as_posix()
+
+
+def _with_folders(ours: frozenset[str]) -> frozenset[str]:
+    """Files, and the folders that were made for them."""
+    return ours | {str(parent) for name in ours for parent in PurePosixPath(name).parents}
 
 
 def _is_inside(name: str) -> bool:

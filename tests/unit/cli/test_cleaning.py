@@ -1,6 +1,7 @@
 """rankfold clean: what it says and removes."""
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -27,6 +28,19 @@ def test_says_what_it_removes(draft, place):
     ]
     assert not draft.exists()
     assert run("clean", *place).stdout == f"nothing is left over in {(place or ['.'])[0]}\n"
+
+
+def test_says_what_it_cannot_remove(draft, monkeypatch):
+    """It said that nothing was left over."""
+    # The function of the same name hides its module.
+    monkeypatch.setattr(sys.modules["rankfold.runs.leftovers"], "remove_ours", lambda _: None)
+    outcome = run("clean", code=1)
+    assert outcome.stdout.splitlines() == [
+        f"could not be removed: {draft}; see what is in it, and whether you may write there",
+        "0 bytes in all",
+    ]
+    (one,) = json.loads(run("clean", "--json", code=1).stdout)["cleaned"]
+    assert one["stays"]
 
 
 def test_the_lock_of_many_runs_in_the_working_folder(tmp_path, monkeypatch):
@@ -67,6 +81,7 @@ def test_programs_get_json(draft):
                 "run": "run",
                 "bytes": 2000,
                 "put_back": False,
+                "stays": False,
             }
         ],
         "bytes": 2000,

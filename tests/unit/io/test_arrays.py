@@ -27,3 +27,12 @@ def test_arrays_that_are_no_stacks(tmp_path):
     np.save(tmp_path / "c.npy", np.array([{}]), allow_pickle=True)
     with pytest.raises(rf.FormatError, match=r"c\.npy cannot be read"):
         open_pictures(tmp_path / "c.npy")
+
+
+def test_a_file_that_was_replaced_meanwhile(tmp_path):
+    """Its bytes were taken for values of the type that was there before."""
+    np.save(tmp_path / "a.npy", np.zeros((4, 6, 8)))
+    source = open_pictures(tmp_path / "a.npy")
+    np.save(tmp_path / "a.npy", np.ones((4, 6, 8), np.int64))
+    with pytest.raises(rf.FormatError, match="the file was replaced meanwhile"):
+        list(source.pictures())

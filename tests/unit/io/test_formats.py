@@ -49,6 +49,22 @@ def test_there_and_back(tmp_path, kind, shape, dtype):
     np.testing.assert_array_equal(np.stack([p.values for p in again.pictures()]), values)
 
 
+@pytest.mark.parametrize("format", ["tiff", "array", "zarr", "video", "pictures"])
+def test_nothing_is_written_over(tmp_path, format):
+    """It may be the file that is read."""
+    if format == "zarr":
+        pytest.importorskip("zarr")
+    values = noise((4, 16, 16))
+    given = open_pictures(np_file(tmp_path, values))
+    path = write_pictures(tmp_path / "a", given.names, values.astype(float), given, format)
+    source = open_pictures(path)
+    before = [one.values for one in source.pictures()]
+    inverted = (255.0 - one.values for one in source.pictures())
+    with pytest.raises(rf.InputError, match="exists already; choose another name, or move it"):
+        write_pictures(tmp_path / "a", source.names, inverted, source)
+    np.testing.assert_array_equal([one.values for one in open_pictures(path).pictures()], before)
+
+
 def test_options_without_a_meaning_are_refused(tmp_path):
     np.save(tmp_path / "a.npy", noise((3, 8, 8)))
     with pytest.raises(

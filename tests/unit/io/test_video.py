@@ -64,6 +64,35 @@ def test_a_video_that_breaks_off_says_how_far_it_is_good(tmp_path, monkeypatch):
     assert len(list(open_pictures(path, frames="0:5").pictures())) == 5
 
 
+class TestOneThatIsReplaced:
+    """After it was looked at, it was read as something else."""
+
+    @pytest.fixture
+    def video(self, tmp_path):
+        """Write a video of so many frames; returns its path."""
+
+        def write(count, shape=(32, 34)):
+            frames = smooth(count, shape, 1)
+            like = replace_path(open_pictures(np_file(tmp_path, frames)), "x.mp4")
+            (tmp_path / "clip.mp4").unlink(missing_ok=True)
+            values = frames.astype(float)
+            return write_pictures(tmp_path / "clip", like.names, values, like, "video")
+
+        return write
+
+    def test_by_a_shorter_one(self, video):
+        source = open_pictures(video(6))
+        video(4)
+        with pytest.raises(rf.FormatError, match="has fewer frames than when it was opened"):
+            list(source.pictures())
+
+    def test_by_one_of_another_size(self, video):
+        source = open_pictures(video(4))
+        video(4, (40, 36))
+        with pytest.raises(rf.FormatError, match="holds another picture than its header says"):
+            list(source.pictures())
+
+
 def test_odd_sizes_and_grey_get_through(tmp_path):
     frames = smooth(4, (31, 33), 1)
     like = replace_path(open_pictures(np_file(tmp_path, frames)), "x.mp4")

@@ -94,6 +94,15 @@ class TestLeftOut:
         assert len(found.left_out) == 3
         assert any(one.endswith("out: the results are there") for one in found.left_out)
 
+    def test_a_run_where_the_pictures_of_another_batch_are(self, place):
+        """They were replaced before they were read."""
+        with pytest.raises(rf.InputError, match="s/10 would be a run folder, and is, or holds"):
+            find_batches({"10": "other", "x": "s/10"}, "s")
+        Path("s/two").mkdir()
+        with pytest.raises(rf.InputError, match="the pictures of last; choose another folder"):
+            find_batches({"two": "other", "last": "s/two/*.png"}, "s")
+        assert len(find_batches({"two": "other", "three": "s/2"}, "out").batches) == 2
+
     def test_a_file_that_is_not_there_is_left_to_its_error(self, place):
         assert names("s/2", "nowhere") == ["2", "nowhere"]
 

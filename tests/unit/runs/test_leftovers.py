@@ -160,7 +160,9 @@ class TestCheckpoints:
 
         with monkeypatch.context() as patched:
             patched.setattr(Path, "unlink", interrupted)
-            assert runs.clean("run") == []
+            (outcome,) = runs.clean("run")
+        assert outcome.stays
+        assert outcome.sentence.startswith("could not be removed: run.unfinished")
         assert names(runs.leftovers("run")) == {"run.unfinished": "unfinished"}
         assert len(runs.clean("run")) == 1
         assert list(Path().iterdir()) == []
@@ -243,7 +245,8 @@ class TestReplaced:
         """It came in while the older folder went, and clean removed it without a word."""
         Path("run").mkdir()
         (aside / INSIDE / "thesis.txt").write_text("three years")
-        assert runs.clean("run") == []
+        (outcome,) = runs.clean("run")
+        assert outcome.stays
         assert (aside / INSIDE / "thesis.txt").read_text() == "three years"
         assert not (aside / INSIDE / "result.json").exists()
 

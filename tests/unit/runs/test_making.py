@@ -1,6 +1,7 @@
 """Plates, restored pictures and masks of a run, in files."""
 
 import errno
+import os
 import shutil
 
 import numpy as np
@@ -106,6 +107,13 @@ class TestPlate:
         with pytest.raises(rf.InputError, match="from which it would be made; choose another"):
             runs.plate_run(place / "run", photos, place / "photos" / "000.png", overwrite=True)
 
+    def test_nor_is_one_of_the_run(self, place, photos, tmp_path):
+        """Others of the same names were given, and so the originals were taken for any file."""
+        shutil.copytree(place / "photos", tmp_path / "others")
+        others = open_pictures(tmp_path / "others")
+        with pytest.raises(rf.InputError, match=r"000\.png is a picture of the run"):
+            runs.plate_run(place / "run", others, place / "photos" / "000.png", overwrite=True)
+
     def test_a_folder_is_refused_before_anything_is_computed(
         self, place, photos, tmp_path, monkeypatch
     ):
@@ -182,6 +190,20 @@ class TestRestore:
         plain = [Restored("a", one, *(np.zeros(one.shape, bool),) * 3) for one in given]
         path = restoring._write_restored(tmp_path / "restored", iter(plain), source, "array")
         np.testing.assert_array_equal(np.load(path), given)
+
+    @pytest.mark.parametrize("apart", ["of a stranger", "asked for"])
+    def test_masks_are_decoded_apart(self, place, photos, tmp_path, apart, monkeypatch):
+        """They were decoded here, whoever had painted them."""
+        masks = self.painted(tmp_path / "masks", "001.png")
+        if apart == "asked for":
+            photos = open_pictures(place / "photos", isolate=True)
+        else:
+            monkeypatch.setattr(os, "geteuid", lambda: masks.stat().st_uid + 1)
+        here = []
+        monkeypatch.setattr("rankfold.io.pictures._read", here.append)
+        found = restoring.painted_masks(masks, photos)(1)
+        assert found[20:30, 40:60].all()
+        assert here == []
 
     def test_two_masks_of_one_picture(self, place, photos, tmp_path):
         """The last one won, without a word."""

@@ -155,6 +155,41 @@ class TestStrangers:
         assert (target / inside).read_text() == "three years"
         assert text_of(target) == "old"
 
+    def test_nor_does_an_empty_folder_go(self, tmp_path):
+        target = made(tmp_path / "run")
+        (target / "notes" / "empty").mkdir(parents=True)
+        with pytest.raises(rf.InputError, match=r"did not write there \(notes/empty\)"):
+            made(target, "new", overwrite=True)
+        marks.remove_ours(target)
+        assert {path.name for path in target.rglob("*")} == {storage.MARK, "notes", "empty"}
+
+    def test_a_folder_that_nobody_may_look_into_stays(self, tmp_path, monkeypatch):
+        """It was hidden in a draft."""
+        target = made(tmp_path / "run")
+        (target / "private").mkdir()
+        (target / "private" / "thesis.txt").write_text("three years")
+        real = os.scandir
+
+        def scandir(place):
+            if Path(place).name == "private":
+                raise PermissionError(13, "Permission denied", str(place))
+            return real(place)
+
+        with monkeypatch.context() as patched:
+            patched.setattr(os, "scandir", scandir)
+            with pytest.raises(rf.InputError, match=r"did not write there \(private\)"):
+                made(target, "new", overwrite=True)
+        assert (target / "private" / "thesis.txt").exists()
+
+    def test_empty_folders_of_ours_go(self, tmp_path):
+        target = tmp_path / "run"
+        for text in ("old", "new"):
+            with storage.whole_or_nothing(target, overwrite=True) as draft:
+                (draft / "result.json").write_text(text)
+                (draft / "parts" / "none").mkdir(parents=True)
+        assert text_of(target) == "new"
+        assert list(tmp_path.iterdir()) == [target]
+
     def test_a_file_result_json_is_no_mark(self, tmp_path):
         target = tmp_path / "run"
         target.mkdir()
