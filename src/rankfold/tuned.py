@@ -18,6 +18,10 @@ VIEW_PX = "px of the view"
 SHARE = "share"
 COUNT = "count"
 
+# Above these a number that has no other limit is a slip of the pen, and would only take time.
+MOST = 1e6
+MOST_PX = 1e5
+
 
 def tuned(
     value: Any,
@@ -25,18 +29,20 @@ def tuned(
     why: str,
     *,
     least: float | None = None,
-    most: float = np.inf,
+    most: float | None = None,
     positive: bool = False,
     optional: bool = False,
 ) -> Any:
     """A field with its unit and where its value came from.
 
     A value is at least ``least`` (by default one for a count and zero for anything else) and at
-    most ``most``. It is larger than zero where it must be ``positive``, and may be None where it
-    is ``optional``.
+    most ``most`` (by default a million, and less for a length). It is larger than zero where it
+    must be ``positive``, and may be None where it is ``optional``.
     """
     if least is None:
         least = 1 if unit == COUNT else 0
+    if most is None:
+        most = MOST_PX if unit.startswith("px") else MOST
     limits = {"least": least, "most": most, "positive": positive, "optional": optional}
     return field(default=value, metadata={"unit": unit, "why": why, **limits})
 

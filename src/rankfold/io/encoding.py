@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import struct
 import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,13 +16,19 @@ import numpy.typing as npt
 from rankfold.errors import InputError
 from rankfold.io.metadata import NOTHING_KNOWN, Metadata
 from rankfold.io.pillow import PNG_MAGIC
-from rankfold.io.source import Array, as_type, unit_of
+from rankfold.io.source import Array, as_portable, as_type, unit_of
 from rankfold.io.tiff import write_tiff_picture
 from rankfold.stack import Bools
 
 TIFF = (".tif", ".tiff")
+JPEG = (".jpg", ".jpeg")
 PNM = (".pgm", ".ppm", ".pnm")
-WRITTEN = (*TIFF, *PNM, ".png", ".jpg", ".jpeg", ".webp", ".bmp")
+WRITTEN = (*TIFF, *PNM, *JPEG, ".png", ".webp", ".bmp")
+
+# Unit: pixels, of what these formats can say.
+LONGEST_SIDES = {".webp": 16_383, ".jpg": 65_500, ".jpeg": 65_500}
+# Unit: bytes. What a camera says has to fit into one segment of a JPEG.
+MOST_EXIF = 65_527
 
 # What Pillow is told for some of the endings.
 OPTIONS: dict[str, dict[str, Any]] = {
@@ -61,7 +70,8 @@ def write_picture(
     if values.ndim == 3 and values.shape[2] == 1:
         values = values[..., 0]
     if ending in TIFF:
-        write_tiff_picture(path, as_type(values, kind), metadata)
+        with _encoding(path):
+            write_tiff_picture(path, as_portable(values, kind), metadata)
         return
     if values.ndim == 3 and values.shape[2] != 3:
         raise InputError(
@@ -72,7 +82,32 @@ def write_picture(
         # Neither Pillow nor the encoders below store this type.
         values = values * (255 / unit_of(kind))
         kind = np.dtype(np.uint8)
-    _write_stored(path, ending, as_type(values, kind), valid, metadata)
+    _check_sides(path, values.shape)
+    with _encoding(path):
+        _write_stored(path, ending, as_type(values, kind), valid, metadata)
+
+
+def _check_sides(path: Path, shape: tuple[int, ...]) -> None:
+    """Refuse a picture that is longer than its format can say."""
+    most = LONGEST_SIDES.get(path.suffix.lower(), max(shape))
+    if max(shape) > most:
+        raise InputError(
+            f"{path.name} would have {shape[0]} x {shape[1]} pixels, and {path.suffix} holds at "
+            f"most {most:,} a side; use the format tiff"
+        )
+
+
+@contextmanager
+def _encoding(path: Path) -> Iterator[None]:
+    """Turn what an encoder says of a picture that it cannot write into a sentence."""
+    try:
+        yield
+    except (ValueError, TypeError, OverflowError, struct.error) as error:
+        if isinstance(error, InputError):
+            raise
+        raise InputError(
+            f"{path.name} cannot be written ({error}); use another format, as tiff"
+        ) from error
 
 
 def _write_stored(path: Path, ending: str, stored: Array, valid: Bools, metadata: Metadata) -> None:
@@ -95,6 +130,8 @@ def _write_8bit(path: Path, stored: Array, valid: Bools, ending: str, metadata: 
     if ending in (".png", ".webp") and not valid.all():
         alpha = np.where(valid, 255, 0).astype(np.uint8)
         stored = np.dstack([stored, alpha])
+    if ending in JPEG and len(metadata.exif or b"") > MOST_EXIF:
+        metadata = replace(metadata, exif=None)
     Image.fromarray(stored).save(path, **OPTIONS.get(ending, {}), **metadata.for_pillow)
 
 

@@ -20,6 +20,8 @@ PROFILE = 34675
 
 # Unit: px an inch. Of an inch to a metre, in which PNG counts.
 INCHES_A_METRE = 39.3701
+# Unit: px an inch. More than any microscope has.
+MOST_INCH = 1e6
 # What TIFF calls inches and centimetres.
 INCH = 2
 CENTIMETRE = 3
@@ -107,11 +109,10 @@ def _of_picture(path: Path) -> Metadata:
     # Pictures are turned upright when they are read.
     if ORIENTATION in exif:
         exif[ORIENTATION] = UPRIGHT
-    resolution = info.get("dpi")
     return Metadata(
         profile=info.get("icc_profile") or None,
         exif=exif.tobytes() if len(exif) else None,
-        resolution=None if resolution is None else (float(resolution[0]), float(resolution[1])),
+        resolution=_plausible(*map(float, info.get("dpi", (0, 0)))),
     )
 
 
@@ -150,4 +151,11 @@ def _resolution(tags: Any) -> tuple[float, float] | None:
         if not below or not above:
             return None
         values.append(factor * above / below)
-    return values[0], values[1]
+    return _plausible(*values)
+
+
+def _plausible(x: float, y: float) -> tuple[float, float] | None:
+    """Pixels an inch; None for numbers that no file that is written could hold."""
+    if not all(0 < value <= MOST_INCH for value in (x, y)):
+        return None
+    return x, y

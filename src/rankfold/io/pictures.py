@@ -30,6 +30,14 @@ from rankfold.io.tiff import read_tiff, tiff_header
 
 ENDINGS = (".png", ".jpg", ".jpeg", ".bmp", ".pgm", ".ppm", ".pnm", ".tif", ".tiff", ".webp")
 
+# Unit: bytes. Enough for the header of a PNG, and for one of a PPM with short comments.
+HEADER = 512
+# Where a PNG says how many bits a sample has: behind its magic, the length and name of IHDR (16
+# bytes in all), width and height (8 more).
+PNG_BITS = 24
+# What Pillow multiplies grey values of so few bits by.
+SCALES = {1: 255, 2: 85, 4: 17}
+
 # Pillow's names for kinds of pixels.
 CONVERTED_MODES = ("P", "PA", "CMYK", "YCbCr", "LAB", "HSV", "RGBX", "RGBa", "La")
 TRANSPARENT_MODES = ("PA", "RGBa", "La")
@@ -94,17 +102,33 @@ def _read(path: Path) -> Picture:
         return _read_deep(path, deep_colours)
     with open_image(path) as opened:
         check_scans(path, opened)
+        clear = _clear_grey(opened, path)
         image = _plain(ImageOps.exif_transpose(opened))
         values = np.array(image)
     if image.mode == "I":
         # Pillow has 16 bits of grey in 32.
         values = as_type(values, np.uint16)
     if image.mode not in ("LA", "RGBA"):
-        return Picture(values)
+        valid = np.asarray(values != clear)
+        return Picture(values, None if clear is None or valid.all() else valid)
     # At least half opaque.
     valid = values[..., -1] >= 128
     colours = values[..., 0] if image.mode == "LA" else values[..., :3]
     return Picture(np.ascontiguousarray(colours), None if valid.all() else valid)
+
+
+def _clear_grey(image: Any, path: Path) -> int | None:
+    """Return the grey value that is transparent wherever it is, as PNG can say; None without."""
+    clear = image.info.get("transparency")
+    if image.mode not in GREY_MODES and not image.mode.startswith("I;"):
+        return None
+    if not isinstance(clear, int):
+        return None
+    with path.open("rb") as file:
+        start = file.read(HEADER)
+    # Pillow scales grey values of less than eight bits, but not this one.
+    bits = start[PNG_BITS] if start.startswith(PNG_MAGIC) else 8
+    return clear * SCALES.get(bits, 1)
 
 
 def _plain(image: Any) -> Any:
@@ -114,8 +138,8 @@ def _plain(image: Any) -> Any:
     if mode in CONVERTED_MODES:
         is_transparent = has_transparency or mode in TRANSPARENT_MODES
         return image.convert("RGBA" if is_transparent else "RGB")
-    if mode in ("L", "RGB") and has_transparency:
-        return image.convert(mode + "A")
+    if mode == "RGB" and has_transparency:
+        return image.convert("RGBA")
     if mode == "1":
         return image.convert("L")
     return image
@@ -127,11 +151,9 @@ def _deep_colours(path: Path) -> int:
     These are PNG with colours or with alpha, and PPM. Pillow reads 16 bits of grey alone.
     """
     with path.open("rb") as file:
-        # Enough for the header of a PNG, and for one of a PPM with short comments.
-        start = file.read(512)
+        start = file.read(HEADER)
     if start.startswith(PNG_MAGIC) and len(start) >= 26:
-        # The magic, length and name of IHDR take 16 bytes, width and height 8 more.
-        bits = start[24]
+        bits = start[PNG_BITS]
         kind = start[25]
         # Kinds of PNG: 2 is RGB, 4 is grey with alpha, 6 is RGB with alpha.
         return {2: 3, 4: 1, 6: 3}.get(kind, 0) if bits == 16 else 0

@@ -135,8 +135,9 @@ def _brightness(values: Array, page: Any) -> Array:
         return _by_rows(values, np.uint8, lambda rows: colours[rows])
     if page.photometric == CMYK and values.ndim == 3 and values.shape[2] == 4:
         return _by_rows(values, values.dtype, _without_ink)
-    if page.photometric == WHITE_IS_ZERO and np.issubdtype(values.dtype, np.unsignedinteger):
-        return np.asarray(np.iinfo(values.dtype).max - values)
+    if page.photometric == WHITE_IS_ZERO and values.dtype.kind in "ub":
+        # Of the other types nobody knows what is black. All bits of the largest number are set.
+        return np.asarray(~values)
     return values
 
 

@@ -30,7 +30,9 @@ def selected(select: tuple[str, ...], lengths: dict[str, int], path: str) -> dic
     choices = {axis: length for axis, length in lengths.items() if axis not in "YX"}
     for text in select:
         axis, _, number = text.partition("=")
-        if axis not in choices or not number.isdecimal() or int(number) >= choices[axis]:
+        # Python reads no number of thousands of digits.
+        is_number = number.isdecimal() and len(number) < 20
+        if axis not in choices or not is_number or int(number) >= choices[axis]:
             known = ", ".join(f"{name}=0..{length - 1}" for name, length in choices.items())
             raise InputError(
                 f"select {text} does not fit {path}; it has {known or 'one picture only'}"

@@ -33,8 +33,11 @@ def _shrunk(source: Array, side: int) -> Array:
     """Average squares of a picture (h, w[, c]), so that no side is above ``side`` pixels."""
     longest = max(source.shape[:2])
     k = max(int(np.ceil(longest / side)), 1)
-    h, w = (max(size // k, 1) for size in source.shape[:2])
+    # A picture that is only a few pixels high has no whole squares.
+    ky, kx = (min(k, size) for size in source.shape[:2])
+    h = source.shape[0] // ky
+    w = source.shape[1] // kx
     # What does not fill a whole square at the right and lower edge is cut off.
-    whole = source[: h * k, : w * k]
-    squares = whole.reshape(h, k, w, k, *source.shape[2:])
+    whole = source[: h * ky, : w * kx]
+    squares = whole.reshape(h, ky, w, kx, *source.shape[2:])
     return np.asarray(squares.mean(axis=(1, 3)))

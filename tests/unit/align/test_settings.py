@@ -136,6 +136,11 @@ class TestInAnAlignment:
         ("rescue.rounds", -1),
         ("start.min_cover", 2),
         ("steps.halvings", -1),
+        ("steps.halvings", 10**6),
+        ("features.smooth", float("inf")),
+        ("rescue.rounds", 1e300),
+        ("features.smooth", 1e6),
+        ("verdicts.null_shifts", 10**5),
     ],
 )
 def test_numbers_that_cannot_work_are_refused(name, value):

@@ -115,6 +115,26 @@ def test_centimetres_become_inches(tmp_path):
     assert read_metadata(tmp_path / "b.tif").resolution is None
 
 
+@pytest.mark.parametrize("ending", ["png", "jpg", "tif", "webp", "bmp"])
+@pytest.mark.parametrize("resolution", [(2**32 - 1, 1), (1, 2**32 - 1), (3 * 10**6, 1)])
+def test_a_resolution_that_nothing_has_is_none(tmp_path, resolution, ending):
+    """It could not be written again, which was found when everything was computed."""
+    import tifffile
+
+    values = noise((9, 7))
+    path = tmp_path / "a.tif"
+    tifffile.imwrite(path, values, resolution=(resolution, resolution), resolutionunit=3)
+    for dtype in (np.uint8, np.uint16):
+        write_picture(tmp_path / f"b.{ending}", values, dtype, read_metadata(path))
+
+
+def test_too_much_exif_for_a_jpeg_is_left_out(tmp_path):
+    much = Metadata(exif=b"Exif\0\0" + bytes(70_000), resolution=(300.0, 300.0))
+    write_picture(tmp_path / "a.jpg", noise((9, 7)), metadata=much)
+    found = read_metadata(tmp_path / "a.jpg")
+    assert (found.exif, found.resolution) == (None, (300.0, 300.0))
+
+
 def test_from_one_format_to_another(tmp_path):
     """What both have room for."""
     photograph(tmp_path / "a.jpg")

@@ -87,6 +87,51 @@ def test_transparency_of_grey_and_comments_of_ppm(tmp_path):
     np.testing.assert_array_equal(load_picture(tmp_path / "a.ppm").values, deep)
 
 
+@pytest.mark.parametrize("bits", [1, 2, 4, 8, 16])
+def test_one_grey_value_of_a_png_may_be_transparent(tmp_path, bits):
+    """With other than eight bits it was a value like any other."""
+    values = np.random.default_rng(bits).integers(0, 2**bits, (8, 16))
+    clear = int(values[3, 4])
+    write_grey_png(tmp_path / "a.png", values, bits, clear)
+    found = load_picture(tmp_path / "a.png")
+    scale = {1: 255, 2: 85, 4: 17, 8: 1, 16: 1}[bits]
+    np.testing.assert_array_equal(found.values, values * scale)
+    np.testing.assert_array_equal(found.mask, values != clear)
+    write_grey_png(tmp_path / "b.png", np.zeros((8, 16), int), bits, 1)
+    assert load_picture(tmp_path / "b.png").mask is None
+
+
+def write_grey_png(path, values, bits, clear):
+    """Write a PNG as its specification says, with the chunk that names a transparent value."""
+
+    def chunk(name, body):
+        checksum = struct.pack(">I", zlib.crc32(name + body))
+        return struct.pack(">I", len(body)) + name + body + checksum
+
+    height, width = values.shape
+    # The highest bit of a sample comes first.
+    spread = (values[..., None] >> np.arange(bits)[::-1]) & 1
+    packed = np.packbits(spread.reshape(height, -1).astype(np.uint8), axis=1)
+    rows = b"".join(b"\0" + row.tobytes() for row in packed)
+    header = struct.pack(">IIBBBBB", width, height, bits, 0, 0, 0, 0)
+    chunks = [
+        chunk(b"IHDR", header),
+        chunk(b"tRNS", struct.pack(">H", clear)),
+        chunk(b"IDAT", zlib.compress(rows)),
+        chunk(b"IEND", b""),
+    ]
+    path.write_bytes(b"\x89PNG\r\n\x1a\n" + b"".join(chunks))
+
+
+@pytest.mark.parametrize("ending", [".webp", ".jpg"])
+def test_a_picture_that_is_too_long_for_its_format(tmp_path, ending):
+    """It was called a defect of rankfold, or a broken data stream."""
+    path = tmp_path / f"a{ending}"
+    with pytest.raises(rf.InputError, match=rf"{ending} holds at most .* a side; use the format"):
+        write_picture(path, np.zeros((2, 65_501)))
+    assert not path.exists()
+
+
 def test_a_huge_header_is_refused_before_it_fills_the_memory(tmp_path):
     header = struct.pack(">IIBBBBB", 60_000, 60_000, 8, 2, 0, 0, 0)
     data = b"\x89PNG\r\n\x1a\n"

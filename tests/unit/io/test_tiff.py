@@ -1,6 +1,7 @@
 """One picture in a TIFF: colours, transparency, channels, orientation."""
 
 import shutil
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -8,7 +9,7 @@ import tifffile
 from PIL import Image
 
 import rankfold as rf
-from rankfold.io import open_pictures, write_picture
+from rankfold.io import open_pictures, write_picture, write_pictures
 from rankfold.io.pictures import load_picture
 from unit.io.samples import noise, smooth
 
@@ -67,6 +68,31 @@ def test_white_is_zero(tmp_path):
     values = noise((6, 7))
     tifffile.imwrite(tmp_path / "a.tif", values, photometric="miniswhite")
     np.testing.assert_array_equal(load_picture(tmp_path / "a.tif").values, 255 - values)
+
+
+def test_white_is_zero_in_one_bit_too(tmp_path):
+    """It was read as its opposite, so that of a painted mask all but the paint was replaced."""
+    values = noise((6, 7)) > 128
+    tifffile.imwrite(tmp_path / "a.tif", values, photometric="miniswhite")
+    np.testing.assert_array_equal(load_picture(tmp_path / "a.tif").values, ~values)
+    with Image.open(tmp_path / "a.tif") as image:
+        np.testing.assert_array_equal(np.asarray(image), ~values)
+
+
+@pytest.mark.parametrize("kind", ["tiff", "pictures"])
+@pytest.mark.parametrize(("given", "read"), [(bool, np.uint8), (np.longdouble, np.float64)])
+def test_what_no_program_could_read_again_is_stored_in_another_type(tmp_path, given, read, kind):
+    """Colours of one bit came back as others, and the longest floats not at all."""
+    values = noise((3, 6, 7, 3)) > 128
+    (tmp_path / "in").mkdir()
+    for k, one in enumerate(values):
+        tifffile.imwrite(tmp_path / "in" / f"{k}.tif", one.astype(np.uint8))
+    like = replace(open_pictures(tmp_path / "in"), dtypes=(np.dtype(given),) * 3)
+    path = write_pictures(tmp_path / "out", like.names, values.astype(float), like, kind)
+    again = open_pictures(path)
+    found = np.stack([one.values for one in again.pictures()])
+    assert found.dtype == read
+    np.testing.assert_array_equal(found > 0, values)
 
 
 def test_a_stack_among_pictures_is_named(tmp_path):

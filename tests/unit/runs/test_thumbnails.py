@@ -14,6 +14,14 @@ def test_no_side_is_longer_than_asked():
     assert all(copy.dtype == np.uint8 for copy in copies)
 
 
+def test_a_picture_of_a_few_rows():
+    """A long one lost its run, after everything was computed."""
+    rng = np.random.default_rng(0)
+    stack = rf.Stack.of([rng.random((4, 1000)), rng.random((1000, 4))])
+    copies = small_copies(stack, side=10)
+    assert [copy.shape for copy in copies] == [(1, 10), (10, 1)]
+
+
 def test_colour_stays_colour():
     stack = rf.Stack.of([np.random.default_rng(0).random((50, 40, 3))] * 2)
     assert small_copies(stack, side=10)[0].shape == (10, 8, 3)

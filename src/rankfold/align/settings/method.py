@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from rankfold.tuned import COUNT, SHARE, Group, tuned
 
 
@@ -71,5 +73,6 @@ class DecompositionSettings(Group):
         "values",
         "Larger batches are too large for a cache. They are sampled and decomposed in single "
         "precision, and where nothing can be proved to ten times the residual.",
+        most=np.inf,
     )
     more_iterations: int = tuned(5, "times max_inner", "A proof takes more iterations than a step.")

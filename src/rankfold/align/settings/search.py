@@ -156,11 +156,20 @@ class PixelSettings(Group):
 class StepSettings(Group):
     """What keeps a step of the outer loop honest, and when the loop ends."""
 
-    trust: float = tuned(3.0, PX, "No corner moves further in one step.", positive=True)
+    trust: float = tuned(
+        3.0,
+        PX,
+        "No corner moves further in one step.",
+        positive=True,
+        # The published RASL knows no such limit.
+        most=np.inf,
+    )
     halvings: int | None = tuned(
         3,
         COUNT,
         "Of a step that does not lower its picture's residual; None: take it whole.",
+        # A step that was halved more often is none.
+        most=50,
         optional=True,
         least=0,
     )

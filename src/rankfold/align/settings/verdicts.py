@@ -22,7 +22,9 @@ class VerdictSettings(Group):
         45, PX, "Short side at most of the small frame in which pictures are compared.", least=16
     )
     clip: float = tuned(3.0, "features", "Larger ones count as this.", positive=True)
-    null_shifts: int = tuned(8, COUNT, "By which the likeness that chance gives is measured.")
+    null_shifts: int = tuned(
+        8, COUNT, "By which the likeness that chance gives is measured.", most=1000
+    )
     linked: float = tuned(5.0, "standard deviations", "Pictures more alike than that are linked.")
     tile: float = tuned(12.5, "px of the small frame", "Side of a tile, about.", positive=True)
     min_tiles: int = tuned(2, COUNT, "Along a side.")
