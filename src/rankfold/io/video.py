@@ -59,7 +59,6 @@ def open_video(path: str, frames: str | None = None, stride: int = 1, **options:
     _, last = range_of(frames)
     look = _look(path, min(last, MAX_PICTURES + 1))
     chosen = chosen_of(path, look.count, frames, stride)
-    pixels = "gray" if look.is_grey else "rgb24"
     shape = look.size if look.is_grey else (*look.size, 3)
 
     def choose(indices: Sequence[int]) -> Iterator[Picture | FormatError]:
@@ -69,8 +68,7 @@ def open_video(path: str, frames: str | None = None, stride: int = 1, **options:
             for k, frame in enumerate(islice(container.decode(video=0), max(wanted) + 1)):
                 if k in wanted:
                     wanted.discard(k)
-                    picture = Picture(frame.to_ndarray(format=pixels))
-                    yield picture.as_said(path, shape, np.dtype(np.uint8))
+                    yield _picture(frame, look).as_said(path, shape, np.dtype(np.uint8))
             if wanted:
                 raise FormatError(f"{path} has fewer frames than when it was opened; open it again")
 
@@ -95,6 +93,7 @@ class _Look:
     ----------
     size : (height, width)
     is_grey : bool
+    has_alpha : bool
     rate : float
         Pictures a second.
     count : int
@@ -103,8 +102,21 @@ class _Look:
 
     size: tuple[int, int]
     is_grey: bool
+    has_alpha: bool
     rate: float
     count: int
+
+
+def _picture(frame: Any, look: _Look) -> Picture:
+    """Turn a frame into grey or RGB, and a mask where it is transparent."""
+    if look.is_grey:
+        return Picture(frame.to_ndarray(format="gray"))
+    if not look.has_alpha:
+        return Picture(frame.to_ndarray(format="rgb24"))
+    values = frame.to_ndarray(format="rgba")
+    # At least half opaque.
+    valid = values[..., 3] >= 128
+    return Picture(np.ascontiguousarray(values[..., :3]), None if valid.all() else valid)
 
 
 def _look(path: str, last: int) -> _Look:
@@ -120,11 +132,13 @@ def _look(path: str, last: int) -> _Look:
         size_of_file = Path(path).stat().st_size
         is_grey = str(stream.codec_context.pix_fmt or "").startswith("gray")
         size: tuple[int, int] | None = None
+        has_alpha = False
         count = 0
         end: float | None = None
         try:
             for frame in islice(container.decode(video=0), last):
                 size = size or (frame.height, frame.width)
+                has_alpha = has_alpha or any(one.is_alpha for one in frame.format.components)
                 pixels = frame.height * frame.width
                 check_density(path, size_of_file, pixels)
                 check_total(path, size_of_file, pixels * (count + 1))
@@ -145,7 +159,7 @@ def _look(path: str, last: int) -> _Look:
         missing = _missing(path, container, count, end, rate) if count < last else ""
         if missing:
             raise _damaged(path, count, missing)
-        return _Look(size, is_grey, rate, count)
+        return _Look(size, is_grey, has_alpha, rate, count)
 
 
 def _missing(path: str, container: Any, count: int, end: float | None, rate: float) -> str:

@@ -64,6 +64,22 @@ def test_a_video_that_breaks_off_says_how_far_it_is_good(tmp_path, monkeypatch):
     assert len(list(open_pictures(path, frames="0:5").pictures())) == 5
 
 
+def test_what_is_transparent_in_a_gif_is_missing(tmp_path):
+    """It was white."""
+    colours = smooth(3, (20, 24))
+    clear = np.zeros((20, 24), bool)
+    clear[4:9, 6:15] = True
+    layers = [np.dstack([one, np.where(clear, 0, 255).astype(np.uint8)]) for one in colours]
+    frames = [Image.fromarray(one) for one in layers]
+    # Each takes the place of the one before it.
+    frames[0].save(tmp_path / "a.gif", save_all=True, append_images=frames[1:], disposal=2)
+    for picture in open_pictures(tmp_path / "a.gif").pictures():
+        np.testing.assert_array_equal(picture.mask, ~clear)
+    frames = [Image.fromarray(one) for one in colours]
+    frames[0].save(tmp_path / "b.gif", save_all=True, append_images=frames[1:])
+    assert [one.mask for one in open_pictures(tmp_path / "b.gif").pictures()] == [None] * 3
+
+
 class TestOneThatIsReplaced:
     """After it was looked at, it was read as something else."""
 
