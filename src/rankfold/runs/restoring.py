@@ -194,7 +194,10 @@ class _Tally:
         if kept and any(file.suffix.lower() in LOSSY for file in source.files):
             parts.append("JPEG pictures became PNG, which keeps what was not replaced as it is.")
         if (format or source.format) == "video":
-            parts.append("A video is compressed again: use --format pictures to keep every bit.")
+            parts.append(
+                "A video is compressed again, with even sides: use --format pictures to keep every "
+                "bit."
+            )
         return " ".join(parts)
 
 
