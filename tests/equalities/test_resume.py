@@ -121,14 +121,15 @@ def test_matching_is_not_done_again(tmp_path, monkeypatch):
         np.testing.assert_array_equal(result.trace.matching[name], column)
 
 
-def test_killed_processes_go_on_to_the_same_bits():
+@pytest.mark.parametrize("times", [3, pytest.param(10, marks=pytest.mark.slow)])
+def test_killed_processes_go_on_to_the_same_bits(times):
     """SIGKILL at random moments; ``python tests/killing.py --times 30`` does it more often."""
     script = Path(__file__).parents[1] / "killing.py"
     done = subprocess.run(
-        [sys.executable, str(script), "--times", "5"],
+        [sys.executable, str(script), "--times", str(times)],
         capture_output=True,
         text=True,
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    assert "5 runs with the same bits" in done.stdout
+    assert f"{times} runs with the same bits" in done.stdout

@@ -80,18 +80,23 @@ def test_the_reference_lists_the_public_modules():
     assert re.findall(r"^\| \[`([\w.]+)`\]", text, re.MULTILINE) == PUBLIC
 
 
+@pytest.fixture(scope="module")
+def package():
+    """The package, as a reader of its source sees it."""
+    loader = griffe.GriffeLoader(search_paths=[ROOT / "src"])
+    loader.load("rankfold")
+    loader.resolve_aliases()
+    return loader.modules_collection
+
+
 @pytest.mark.parametrize("module", PUBLIC)
-def test_public_names_have_docstrings(module):
+def test_public_names_have_docstrings(module, package):
     names = importlib.import_module(module).__all__
     assert len(set(names)) == len(names)
-    known = griffe.load(module, search_paths=[ROOT / "src"], resolve_aliases=True)
-    # These are imported when they are asked for, which a reader of the source cannot see.
-    late = [
-        griffe.load(room, search_paths=[ROOT / "src"])
-        for room in ("rankfold.estimators", "rankfold.many.api", "rankfold.moving.api")
-    ]
+    # The last three are imported when they are asked for, which a reader cannot see.
+    rooms = [module, "rankfold.estimators", "rankfold.many.api", "rankfold.moving.api"]
     for name in names:
-        found = [one.members[name] for one in (known, *late) if name in one.members]
+        found = [package[room].members[name] for room in rooms if name in package[room].members]
         described = found[0]
         assert described.docstring is not None, name
         assert described.docstring.value.strip(), name
