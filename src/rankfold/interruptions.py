@@ -167,6 +167,7 @@ class Signals:
             self._lost = self.received
             self.received = None
         if self._lost is not None:
+            # More than one of these does no harm: all end when it was raised.
             threading.Thread(target=self._insist, args=(self._lost,), daemon=True).start()
 
     def _insist(self, number: int) -> None:
@@ -192,33 +193,30 @@ def uninterrupted() -> Iterator[None]:
         yield
         return
     came: list[int] = []
-    before = {}
+    before: dict[int, Any] = {}
+    is_over = False
+
+    def put_off(number: int, _: FrameType | None) -> None:
+        if not is_over:
+            came.append(number)
+            return
+        # The block was left by the exception of another signal, before this one was given back.
+        signal.signal(number, before[number])
+        signal.raise_signal(number)
+
     try:
         for number in INTERRUPTIONS:
             handler = signal.getsignal(number)
             if handler is not None:
-                before[number] = signal.signal(number, lambda number, _: came.append(number))
+                before[number] = handler
+                signal.signal(number, put_off)
         yield
     finally:
-        # One that came between two of them would keep the others from being given back.
-        with _blocked():
-            for number, handler in before.items():
-                signal.signal(number, handler)
+        is_over = True
+        for number, handler in before.items():
+            signal.signal(number, handler)
         for one in came:
             signal.raise_signal(one)
-
-
-@contextmanager
-def _blocked() -> Iterator[None]:
-    """Let the system keep the signals until the end of the block."""
-    if not hasattr(signal, "pthread_sigmask"):
-        yield
-        return
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, INTERRUPTIONS)
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _is_inside(frame: FrameType | None, function: Callable[..., Any]) -> bool:

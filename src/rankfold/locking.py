@@ -96,15 +96,14 @@ def take(path: Path, stays: bool = False) -> Lock | None:
 
 def _take(path: Path, stays: bool) -> Lock | None:
     """Lock a file."""
-    tries = 0
-    pause = PAUSE
-    while tries < TRIES:
+    pauses = [PAUSE * 2**k for k in range(TRIES - 1)]
+    while True:
         file = _opened(path, os.O_RDWR | os.O_CREAT)
         if not _lock(file):
             file.close()
-            tries += 1
-            time.sleep(pause)
-            pause *= 2
+            if not pauses:
+                return None
+            time.sleep(pauses.pop(0))
             continue
         # Its last holder may have removed it between the two steps above.
         if not _is_still(path, file):
@@ -114,21 +113,20 @@ def _take(path: Path, stays: bool) -> Lock | None:
             return Lock(path, file, stays)
         file.close()
         raise _not_a_lock(path)
-    return None
 
 
 def is_held(path: Path) -> bool:
     """Say whether a living process holds a lock file; False if it is not there."""
-    if fcntl is None or path.is_symlink() or not path.is_file():
-        return False
     try:
+        if fcntl is None or path.is_symlink() or not path.is_file():
+            return False
         file = _opened(path, os.O_RDONLY)
     except OSError:
         # A file that may not be opened is somebody else's, and nothing is to be done with it.
         return True
     # Several may ask at a time.
     with file:
-        return not _lock(file, fcntl.LOCK_SH)
+        return not _lock(file, shared=True)
 
 
 def is_lock(path: Path) -> bool:
@@ -207,12 +205,16 @@ def holder_of(path: Path) -> str:
         return "another process"
 
 
-def _lock(file: IO[str], kind: int | None = None) -> bool:
-    """Lock an open file until it is closed, for itself alone; False if somebody else has."""
+def _lock(file: IO[str], shared: bool = False) -> bool:
+    """Lock an open file until it is closed; False if somebody else has.
+
+    Several may have a ``shared`` lock at a time, but not beside one that is not.
+    """
     if fcntl is None:
         return True
+    kind = fcntl.LOCK_SH if shared else fcntl.LOCK_EX
     try:
-        fcntl.flock(file, (kind or fcntl.LOCK_EX) | fcntl.LOCK_NB)
+        fcntl.flock(file, kind | fcntl.LOCK_NB)
     except BlockingIOError:
         return False
     except OSError:

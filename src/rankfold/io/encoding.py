@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from rankfold.errors import InputError
+from rankfold.errors import InputError, RankfoldError
 from rankfold.io.metadata import NOTHING_KNOWN, Metadata
 from rankfold.io.pillow import PNG_MAGIC
-from rankfold.io.source import Array, as_portable, as_type, unit_of
-from rankfold.io.tiff import write_tiff_picture
+from rankfold.io.source import Array, as_type, unit_of
+from rankfold.io.tiff import as_samples, write_tiff_picture
 from rankfold.stack import Bools
 
 TIFF = (".tif", ".tiff")
@@ -29,6 +29,8 @@ WRITTEN = (*TIFF, *PNM, *JPEG, ".png", ".webp", ".bmp")
 LONGEST_SIDES = {".webp": 16_383, ".jpg": 65_500, ".jpeg": 65_500}
 # Unit: bytes. What a camera says has to fit into one segment of a JPEG.
 MOST_EXIF = 65_527
+# Unit: px an inch, in 16 bits.
+MOST_JPEG_INCH = 65_535
 
 # What Pillow is told for some of the endings.
 OPTIONS: dict[str, dict[str, Any]] = {
@@ -71,7 +73,7 @@ def write_picture(
         values = values[..., 0]
     if ending in TIFF:
         with _encoding(path):
-            write_tiff_picture(path, as_portable(values, kind), metadata)
+            write_tiff_picture(path, as_samples(values, kind), metadata)
         return
     if values.ndim == 3 and values.shape[2] != 3:
         raise InputError(
@@ -102,12 +104,10 @@ def _encoding(path: Path) -> Iterator[None]:
     """Turn what an encoder says of a picture that it cannot write into a sentence."""
     try:
         yield
-    except (ValueError, TypeError, OverflowError, struct.error) as error:
-        if isinstance(error, InputError):
-            raise
-        raise InputError(
-            f"{path.name} cannot be written ({error}); use another format, as tiff"
-        ) from error
+    except RankfoldError:
+        raise
+    except (ValueError, OverflowError, struct.error) as error:
+        raise InputError(f"{path.name} cannot be written ({error}); use another format") from error
 
 
 def _write_stored(path: Path, ending: str, stored: Array, valid: Bools, metadata: Metadata) -> None:
@@ -130,9 +130,18 @@ def _write_8bit(path: Path, stored: Array, valid: Bools, ending: str, metadata: 
     if ending in (".png", ".webp") and not valid.all():
         alpha = np.where(valid, 255, 0).astype(np.uint8)
         stored = np.dstack([stored, alpha])
-    if ending in JPEG and len(metadata.exif or b"") > MOST_EXIF:
-        metadata = replace(metadata, exif=None)
+    if ending in JPEG:
+        metadata = _fitting_jpeg(metadata)
     Image.fromarray(stored).save(path, **OPTIONS.get(ending, {}), **metadata.for_pillow)
+
+
+def _fitting_jpeg(metadata: Metadata) -> Metadata:
+    """Leave out what a JPEG has no room for."""
+    if len(metadata.exif or b"") > MOST_EXIF:
+        metadata = replace(metadata, exif=None)
+    if max(metadata.resolution or (0, 0)) > MOST_JPEG_INCH:
+        metadata = replace(metadata, resolution=None)
+    return metadata
 
 
 def _png16(stored: Array, valid: Bools, metadata: Metadata) -> bytes:

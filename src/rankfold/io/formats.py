@@ -165,9 +165,12 @@ def open_pictures(
     if chosen.name != "video":
         # A video decodes no more than it has to; of all others, pictures are chosen afterwards.
         known = {name: value for name, value in changed.items() if name not in ("frames", "stride")}
+    apart = isolate
+    if apart is None:
+        apart = chosen.apart or is_foreign(text)
     if chosen.name == "pictures":
-        source = chosen.open(text, decoder=decoder_for(text, isolate), **known)
-    elif chosen.apart or is_foreign(text) if isolate is None else isolate:
+        source = chosen.open(text, decoder=decoder_for(apart), **known)
+    elif apart:
         source = open_isolated(text, **known)
     else:
         source = chosen.open(text, **known)

@@ -248,17 +248,9 @@ def isolated_decoder() -> Decoder:
     return Decoder(header, load, metadata)
 
 
-def decoder_for(path: str | Path, isolate: bool | None = None) -> Decoder:
-    """Choose what reads single pictures; by default, those of strangers are decoded apart.
-
-    Parameters
-    ----------
-    path : str or Path
-        A picture, a folder of some, or a pattern.
-    isolate : bool, optional
-    """
-    apart = is_foreign(path) if isolate is None else isolate
-    return isolated_decoder() if apart else HERE
+def decoder_for(isolate: bool) -> Decoder:
+    """Return what reads single pictures: in a child process, or here."""
+    return isolated_decoder() if isolate else HERE
 
 
 def open_isolated(path: str, **options: Any) -> Source:

@@ -108,13 +108,12 @@ def _read(path: Path) -> Picture:
     if image.mode == "I":
         # Pillow has 16 bits of grey in 32.
         values = as_type(values, np.uint16)
-    if image.mode not in ("LA", "RGBA"):
-        valid = np.asarray(values != clear)
-        return Picture(values, None if clear is None or valid.all() else valid)
-    # At least half opaque.
-    valid = values[..., -1] >= 128
-    colours = values[..., 0] if image.mode == "LA" else values[..., :3]
-    return Picture(np.ascontiguousarray(colours), None if valid.all() else valid)
+    if image.mode in ("LA", "RGBA"):
+        return Picture.with_alpha(values)
+    if clear is None:
+        return Picture(values)
+    valid = np.asarray(values != clear)
+    return Picture(values, None if valid.all() else valid)
 
 
 def _clear_grey(image: Any, path: Path) -> int | None:
@@ -170,10 +169,8 @@ def _read_deep(path: Path, colours: int) -> Picture:
     with opened(path, PICTURES, values=4, itemsize=2) as container:
         frame = next(container.decode(video=0))
         values = np.asarray(frame.to_ndarray(format="rgba64le"))  # h x w x 4
-    # At least half opaque; pictures without alpha are decoded as opaque.
-    valid = values[..., 3] >= 2**15
-    seen = values[..., :3] if colours == 3 else values[..., 0]
-    return Picture(np.ascontiguousarray(seen), None if valid.all() else valid)
+    # Pictures without alpha are decoded as opaque.
+    return Picture.with_alpha(values if colours == 3 else values[..., [0, 3]])
 
 
 @contextmanager

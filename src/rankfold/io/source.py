@@ -40,6 +40,15 @@ class Picture:
     values: Array
     mask: Bools | None = None
 
+    @classmethod
+    def with_alpha(cls, samples: Array) -> Picture:
+        """Make a picture of samples (h, w, c + 1), the last of which is transparency."""
+        transparency = samples[..., -1]
+        # At least half opaque.
+        valid = np.asarray(transparency >= unit_of(transparency.dtype) / 2)
+        colours = samples[..., 0] if samples.shape[2] == 2 else samples[..., :-1]
+        return cls(np.ascontiguousarray(colours), None if valid.all() else valid)
+
     @property
     def grey(self) -> Picture:
         """The same picture in grey, of the same type."""
@@ -360,14 +369,11 @@ def as_type(values: Array, dtype: npt.DTypeLike) -> Array:
 def as_portable(values: Array, dtype: npt.DTypeLike) -> Array:
     """Convert a picture (h, w[, c]) to a type, or to the nearest one that every program can read.
 
-    Floats of more than 64 bits are not the same on every machine, and colours of one bit are
-    packed across pixels.
+    Floats of more than 64 bits are not the same on every machine.
     """
     kind = np.dtype(dtype)
     if kind.kind == "f" and kind.itemsize > 8:
         return values.astype(np.float64)
-    if kind.kind == "b" and values.ndim == 3:
-        return np.where(as_type(values, kind), np.uint8(255), np.uint8(0))
     return as_type(values, kind)
 
 

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from rankfold.errors import FormatError
 from rankfold.io.budgets import check_chunks, check_density, check_picture
 from rankfold.io.metadata import NOTHING_KNOWN, Metadata
-from rankfold.io.source import Array, Picture, unit_of
+from rankfold.io.source import Array, Picture, as_portable, as_type
 from rankfold.io.tiff_axes import PICTURE_AXES
 from rankfold.io.tiff_headers import check_headers
 
@@ -98,6 +98,14 @@ def read_tiff(path: Path) -> Picture:
         return _upright(plain(values, page), _orientation(page))
 
 
+def as_samples(values: Array, dtype: npt.DTypeLike) -> Array:
+    """Convert a picture (h, w[, c]) to a type that a TIFF has, or to the nearest one."""
+    if np.dtype(dtype).kind == "b" and values.ndim == 3 and values.shape[2] > 1:
+        # Colours of one bit would be packed across pixels, which few programs can read.
+        return np.where(as_type(values, dtype), np.uint8(255), np.uint8(0))
+    return as_portable(values, dtype)
+
+
 def write_tiff_picture(path: Path, stored: Array, metadata: Metadata = NOTHING_KNOWN) -> None:
     """Write one picture (h, w) or (h, w, c)."""
     import tifffile
@@ -115,16 +123,10 @@ def has_alpha(page: Any) -> bool:
 
 def plain(values: Array, page: Any) -> Picture:
     """Turn stored samples (h, w[, samples]) into grey or RGB that grows with brightness."""
-    mask = None
+    picture = Picture(values)
     if has_alpha(page) and values.ndim == 3:
-        transparency = values[..., -1]
-        # At least half opaque.
-        valid = transparency >= unit_of(transparency.dtype) / 2
-        mask = None if valid.all() else valid
-        values = values[..., :-1]
-        if values.shape[2] == 1:
-            values = values[..., 0]
-    return Picture(np.ascontiguousarray(_brightness(values, page)), mask)
+        picture = Picture.with_alpha(values)
+    return Picture(np.ascontiguousarray(_brightness(picture.values, page)), picture.mask)
 
 
 def _brightness(values: Array, page: Any) -> Array:
@@ -135,9 +137,12 @@ def _brightness(values: Array, page: Any) -> Array:
         return _by_rows(values, np.uint8, lambda rows: colours[rows])
     if page.photometric == CMYK and values.ndim == 3 and values.shape[2] == 4:
         return _by_rows(values, values.dtype, _without_ink)
-    if page.photometric == WHITE_IS_ZERO and values.dtype.kind in "ub":
-        # Of the other types nobody knows what is black. All bits of the largest number are set.
+    if page.photometric == WHITE_IS_ZERO and values.dtype.kind == "b":
         return np.asarray(~values)
+    if page.photometric == WHITE_IS_ZERO and values.dtype.kind == "u":
+        # Of the other types nobody knows what is black.
+        black = (1 << int(page.bitspersample)) - 1
+        return np.asarray(values.dtype.type(black) - values)
     return values
 
 

@@ -16,8 +16,17 @@ from rankfold.io.arrays import numbered
 from rankfold.io.budgets import check_count
 from rankfold.io.file_names import unused
 from rankfold.io.guard import or_error, reading
-from rankfold.io.source import Array, Picture, Source, as_portable, refuse_options
-from rankfold.io.tiff import CMYK, PALETTE, WHITE_IS_ZERO, check_page, has_alpha, plain, tiff_file
+from rankfold.io.source import Array, Picture, Source, refuse_options
+from rankfold.io.tiff import (
+    CMYK,
+    PALETTE,
+    WHITE_IS_ZERO,
+    as_samples,
+    check_page,
+    has_alpha,
+    plain,
+    tiff_file,
+)
 from rankfold.io.tiff_axes import COLOUR_AXES, colours_last, counting_axis, distinct, selected
 
 
@@ -217,7 +226,7 @@ def write_tiff(path: Path, names: tuple[str, ...], pictures: Iterable[Array], li
 
     is_ome = like.path.lower().endswith((".ome.tif", ".ome.tiff"))
     path = unused(path.with_name(path.name + (".ome.tif" if is_ome else ".tif")))
-    stored = (as_portable(values, like.dtype) for values in pictures)
+    stored = (as_samples(values, like.dtype) for values in pictures)
     first = next(stored)
     is_rgb = first.shape[2:] == (3,)
     # RGB has its colours within a page, other channels have pages of their own.

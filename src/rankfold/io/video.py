@@ -113,10 +113,17 @@ def _picture(frame: Any, look: _Look) -> Picture:
         return Picture(frame.to_ndarray(format="gray"))
     if not look.has_alpha:
         return Picture(frame.to_ndarray(format="rgb24"))
-    values = frame.to_ndarray(format="rgba")
-    # At least half opaque.
-    valid = values[..., 3] >= 128
-    return Picture(np.ascontiguousarray(values[..., :3]), None if valid.all() else valid)
+    return Picture.with_alpha(frame.to_ndarray(format="rgba"))
+
+
+def _shows_anything(frame: Any) -> bool:
+    """Whether a frame has transparency, and anything in it is not transparent.
+
+    Some codecs have a fourth sample that nobody uses and that is zero everywhere.
+    """
+    if not any(one.is_alpha for one in frame.format.components):
+        return False
+    return bool(frame.to_ndarray(format="rgba")[..., 3].any())
 
 
 def _look(path: str, last: int) -> _Look:
@@ -138,7 +145,7 @@ def _look(path: str, last: int) -> _Look:
         try:
             for frame in islice(container.decode(video=0), last):
                 size = size or (frame.height, frame.width)
-                has_alpha = has_alpha or any(one.is_alpha for one in frame.format.components)
+                has_alpha = has_alpha or _shows_anything(frame)
                 pixels = frame.height * frame.width
                 check_density(path, size_of_file, pixels)
                 check_total(path, size_of_file, pixels * (count + 1))

@@ -209,18 +209,22 @@ def _checked(batches: tuple[Batch, ...], out: str | Path) -> tuple[Batch, ...]:
         if name in TAKEN:
             raise InputError(f"{batch.path} cannot be called {batch.name}; rename it")
         known[name] = batch
-    for batch in batches:
-        _check_apart(Path(out, batch.name), batches)
+    _check_apart(batches, Path(out))
     return batches
 
 
-def _check_apart(run: Path, batches: tuple[Batch, ...]) -> None:
+def _check_apart(batches: tuple[Batch, ...], out: Path) -> None:
     """Refuse a run folder that would take the place of the pictures of any batch."""
-    written = Path(os.path.realpath(run))
+    # Whose pictures would go with a folder.
+    held: dict[Path, Batch] = {}
     for batch in batches:
         read = Path(os.path.realpath(batch.path))
-        if written in (read, *read.parents):
+        held |= dict.fromkeys((read, *read.parents), batch)
+    for batch in batches:
+        run = out / batch.name
+        other = held.get(Path(os.path.realpath(run)))
+        if other is not None:
             raise InputError(
-                f"{run} would be a run folder, and is, or holds, the pictures of {batch.name}; "
+                f"{run} would be a run folder, and is, or holds, the pictures of {other.name}; "
                 "choose another folder for the runs"
             )

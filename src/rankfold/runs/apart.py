@@ -56,7 +56,9 @@ def check_no_original(
         return
     # A file, a pattern, or a folder of files.
     files = [Path(name) for name in glob.glob(str(place))]  # noqa: PTH207
-    read = [place, *files, *(place / name for name in config["input"]["names"])]
+    named = (place / name for name in config["input"]["names"])
+    # No file has a zero in its name.
+    read = [one for one in (place, *files, *named) if "\0" not in str(one)]
     if _real(target) in map(_real, read):
         raise InputError(f"{target} is a picture of the run {run}; choose another place")
 

@@ -212,6 +212,7 @@ def config_of(folder: Path) -> dict[str, Any] | None:
         config = tomllib.loads((folder / CONFIG).read_text(encoding="utf-8"))
         check(config, DESCRIBED)
         check(config["input"], INPUT)
+        words("names", config["input"]["names"])
     return config
 
 
@@ -318,7 +319,7 @@ def _check_config(config: dict[str, Any], count: int) -> None:
     check(opened_with, OPENED)
     if not opened_with.keys() <= OPENED.keys():
         raise ValueError(f"{CONFIG} does not say how its pictures were opened")
-    if len(words("names", config["input"]["names"])) != count:
+    if len(config["input"]["names"]) != count:
         raise ValueError(f"{CONFIG} does not name {count} pictures")
 
 

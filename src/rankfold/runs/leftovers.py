@@ -7,6 +7,7 @@ system lets go of its lock, and so a leftover is told from a run that is alive.
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -131,8 +132,7 @@ class Leftover:
     @property
     def size(self) -> int:
         """Bytes of all its files."""
-        files = [self.path, *self.path.rglob("*")]
-        return sum(_size_of(one) for one in files if one.is_file())
+        return sum(_size_of(one) for one in (self.path, *self.path.rglob("*")))
 
     @property
     def is_in_use(self) -> bool:
@@ -142,9 +142,9 @@ class Leftover:
 
 
 def _size_of(file: Path) -> int:
-    """Bytes of a file; none if it has gone meanwhile."""
+    """Bytes of a file; none if it is another thing, has gone, or nobody may look at it."""
     try:
-        return file.stat().st_size
+        return file.stat().st_size if file.is_file() else 0
     except OSError:
         return 0
 
@@ -174,8 +174,9 @@ class Cleaned:
     def sentence(self) -> str:
         """What became of it, in plain English."""
         if self.stays:
+            done = "put back" if self.put_back else "removed"
             return (
-                f"could not be removed: {self.leftover.path}; see what is in it, and whether you "
+                f"could not be {done}: {self.leftover.path}; see what is in it, and whether you "
                 "may write there"
             )
         if self.put_back:
@@ -237,9 +238,14 @@ def clean(place: str | Path, plan: bool = False) -> list[Cleaned]:
     outcomes = [Cleaned(one, one.size, one._may_go_back) for one in leftovers(place)]
     if plan:
         return outcomes
-    ended = [replace(one, stays=not _remove(one.leftover)) for one in outcomes]
-    # One that a run has begun to need meanwhile is no leftover any more.
-    return [one for one in ended if not (one.stays and one.leftover.is_in_use)]
+    ended = []
+    for one in outcomes:
+        if _remove(one.leftover):
+            ended.append(one)
+        elif os.path.lexists(one.leftover.path) and not one.leftover.is_in_use:
+            # Neither has somebody else removed it, nor does a run need it that began meanwhile.
+            ended.append(replace(one, stays=True))
+    return ended
 
 
 def _as_checkpoint(folder: Path) -> Leftover:
@@ -262,6 +268,14 @@ def _in_folder(folder: Path) -> Iterator[Leftover]:
 
 def _remove(one: Leftover) -> bool:
     """Remove a leftover, or put it back; False if somebody needs it now, or it cannot go."""
+    try:
+        return _removed(one)
+    except OSError:
+        return False
+
+
+def _removed(one: Leftover) -> bool:
+    """Remove a leftover, or put it back, as far as the system lets us."""
     if one.path.is_file():
         return remove_unheld(one.path)
     lock = take(lock_of(one.run))

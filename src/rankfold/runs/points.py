@@ -45,23 +45,18 @@ def _read_table(path: str | Path) -> dict[str, Floats]:
             filled = [row for row in csv.reader(file) if row]
         # The heading is optional: whoever has a spreadsheet has one.
         rows = [row for row in filled if row[0].strip().lower() != HEADING]
-        return _by_name(rows)
+        found = [(from_cell(row[0].strip()), _coordinates(row[1:])) for row in rows]
     except OSError as error:
         raise InputError(f"{path} cannot be read ({error.strerror}); check the name") from error
     except (ValueError, csv.Error) as error:
         raise InputError(
             f"{path} has a row that is not name,x1,y1,x2,y2,... ({error}); correct it"
         ) from error
-
-
-def _by_name(rows: list[list[str]]) -> dict[str, Floats]:
-    """The points (k, 2) of every row; there is one row of a name."""
-    table: dict[str, Floats] = {}
-    for first, *others in rows:
-        name = from_cell(first.strip())
-        if name in table:
-            raise ValueError(f"there are two rows of {name}")
-        table[name] = _coordinates(others)
+    table = dict(found)
+    if len(table) < len(found):
+        names = [name for name, _ in found]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise InputError(f"{path} has more than one row of {twice}; keep one of them")
     return table
 
 

@@ -232,11 +232,11 @@ def painted_masks(folder: str | Path, source: Source) -> Callable[[int], Bools |
             f"{stems[0]}.png"
         )
 
-    isolate = source.opened_with.get("isolate")
-    # Of folders in the folder, each file is asked whose it is.
-    if isolate is None:
-        isolate = any(is_foreign(one) for one in (place, *files.values()))
-    decoder = decoder_for(place, isolate)
+    apart = source.opened_with.get("isolate")
+    if apart is None:
+        # They may be in folders in the folder, so each is asked whose it is.
+        apart = any(is_foreign(one) for one in (place, *files.values()))
+    decoder = decoder_for(apart)
 
     def painted(index: int) -> Bools | None:
         file = files.get(stems[index])

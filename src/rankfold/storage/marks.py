@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path, PurePosixPath
 
@@ -28,7 +27,8 @@ RESULT = (FACTS, ARRAYS)
 
 def write_mark(folder: Path) -> None:
     """Write down which files are in a folder, all of which are ours."""
-    _write(folder, sorted(_files_in(folder)))
+    content, _ = _content_of(folder)
+    _write(folder, sorted(content))
 
 
 def adopt(path: Path, begin: bool = False) -> None:
@@ -73,7 +73,9 @@ def has_result(folder: Path) -> bool:
 def strangers_in(folder: Path) -> list[str]:
     """What is in a marked folder that rankfold did not write there, empty folders too."""
     ours = _with_folders(files_of(folder) or frozenset())
-    return sorted(name for name in _files_in(folder) if not _is_known(folder / name, name, ours))
+    content, closed = _content_of(folder)
+    # Of what is in a closed folder nothing is known, whatever it is called.
+    return sorted([name for name in content if not _is_known(folder / name, name, ours)] + closed)
 
 
 def remove_replaced(folder: Path) -> None:
@@ -98,7 +100,8 @@ def remove_ours(folder: Path) -> None:
         shutil.rmtree(folder, ignore_errors=True)
         return
     # Of what is there, because a name of the mark may lead out of the folder through a link.
-    for name in list(_files_in(folder)):
+    content, _ = _content_of(folder)
+    for name in content:
         if _is_known(folder / name, name, ours):
             with suppress(OSError):
                 (folder / name).unlink()
@@ -136,11 +139,12 @@ def _is_known(path: Path, name: str, ours: frozenset[str]) -> bool:
     return name in ours or is_dead(path)
 
 
-def _files_in(folder: Path) -> Iterator[str]:
-    """All that is in a folder but its mark, as paths from there with slashes.
+def _content_of(folder: Path) -> tuple[list[str], list[str]]:
+    """Files, links and empty folders in a folder, but not its mark; and what nobody may look into.
 
-    These are files, links, empty folders, and folders that nobody may look into.
+    All are paths from there with slashes.
     """
+    found: list[Path] = []
     closed: list[Path] = []
 
     def note(error: OSError) -> None:
@@ -150,13 +154,11 @@ def _files_in(folder: Path) -> Iterator[str]:
 
     for place, folders, names in os.walk(folder, onerror=note):
         links = [name for name in folders if Path(place, name).is_symlink()]
-        is_empty = not names and not folders and Path(place) != folder
-        found = [Path(place)] if is_empty else [Path(place, name) for name in [*names, *links]]
-        for path in found:
-            if path != folder / MARK:
-                yield path.relative_to(folder).as_posix()
-    for path in closed:
-        yield path.relative_to(folder).as_posix()
+        found += [Path(place, name) for name in [*names, *links]]
+        if not names and not folders and Path(place) != folder:
+            found.append(Path(place))
+    content = [path.relative_to(folder).as_posix() for path in found if path != folder / MARK]
+    return content, [path.relative_to(folder).as_posix() for path in closed]
 
 
 def _with_folders(ours: frozenset[str]) -> frozenset[str]:

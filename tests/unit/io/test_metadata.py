@@ -133,6 +133,8 @@ def test_too_much_exif_for_a_jpeg_is_left_out(tmp_path):
     write_picture(tmp_path / "a.jpg", noise((9, 7)), metadata=much)
     found = read_metadata(tmp_path / "a.jpg")
     assert (found.exif, found.resolution) == (None, (300.0, 300.0))
+    write_picture(tmp_path / "b.jpg", noise((9, 7)), metadata=Metadata(resolution=(70_000, 300)))
+    assert read_metadata(tmp_path / "b.jpg").resolution is None
 
 
 def test_from_one_format_to_another(tmp_path):

@@ -1,6 +1,7 @@
 """One picture in a TIFF: colours, transparency, channels, orientation."""
 
 import shutil
+import struct
 from dataclasses import replace
 
 import numpy as np
@@ -77,6 +78,29 @@ def test_white_is_zero_in_one_bit_too(tmp_path):
     np.testing.assert_array_equal(load_picture(tmp_path / "a.tif").values, ~values)
     with Image.open(tmp_path / "a.tif") as image:
         np.testing.assert_array_equal(np.asarray(image), ~values)
+
+
+@pytest.mark.parametrize("bits", [2, 4, 12])
+def test_white_is_zero_in_few_bits(tmp_path, bits):
+    """The bits that a sample does not have were set."""
+    values = noise((6, 7), np.uint16) >> (16 - bits)
+    write_packed(tmp_path / "a.tif", values, bits)
+    found = load_picture(tmp_path / "a.tif").values
+    np.testing.assert_array_equal(found, 2**bits - 1 - values)
+
+
+def write_packed(path, values, bits):
+    """Write a TIFF in which white is zero, as its specification says; rows begin with a byte."""
+    height, width = values.shape
+    spread = (values[..., None] >> np.arange(bits)[::-1]) & 1
+    strip = np.packbits(spread.reshape(height, -1).astype(np.uint8), axis=1).tobytes()
+    strip += bytes(len(strip) % 2)
+    # Width, height, bits, not compressed, white is zero, the strip, samples, rows, bytes.
+    tags = {256: width, 257: height, 258: bits, 259: 1, 262: 0}
+    tags |= {273: 8, 277: 1, 278: height, 279: len(strip)}
+    directory = b"".join(struct.pack("<HHII", tag, 4, 1, value) for tag, value in tags.items())
+    header = struct.pack("<2sHI", b"II", 42, 8 + len(strip))
+    path.write_bytes(header + strip + struct.pack("<H", len(tags)) + directory + bytes(4))
 
 
 @pytest.mark.parametrize("kind", ["tiff", "pictures"])

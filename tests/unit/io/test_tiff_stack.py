@@ -67,10 +67,10 @@ def test_pictures_are_written_one_at_a_time(tmp_path):
 
     from rankfold.io import tiff_stack
 
-    plain = tiff_stack.as_portable
-    tiff_stack.as_portable = lambda *args: (seen.append(len(made)), plain(*args))[1]
+    plain = tiff_stack.as_samples
+    tiff_stack.as_samples = lambda *args: (seen.append(len(made)), plain(*args))[1]
     try:
         write_pictures(tmp_path / "out", source.names, pictures(), source, "tiff")
     finally:
-        tiff_stack.as_portable = plain
+        tiff_stack.as_samples = plain
     assert seen == [1, 2, 3, 4, 5, 6]

@@ -80,6 +80,22 @@ def test_what_is_transparent_in_a_gif_is_missing(tmp_path):
     assert [one.mask for one in open_pictures(tmp_path / "b.gif").pictures()] == [None] * 3
 
 
+def test_a_fourth_sample_that_nobody_uses_is_no_transparency(tmp_path):
+    """Uncompressed video has one, which is zero."""
+    frames = smooth(3, (20, 24))
+    with av.open(str(tmp_path / "a.avi"), "w") as container:
+        stream = container.add_stream("rawvideo", rate=5)
+        stream.width, stream.height, stream.pix_fmt = 24, 20, "bgra"
+        for one in frames:
+            stored = np.dstack([one[..., ::-1], np.zeros((20, 24), np.uint8)])
+            frame = av.VideoFrame.from_ndarray(np.ascontiguousarray(stored), format="bgra")
+            container.mux(stream.encode(frame))
+        container.mux(stream.encode())
+    pictures = list(open_pictures(tmp_path / "a.avi").pictures())
+    assert [one.mask for one in pictures] == [None] * 3
+    np.testing.assert_array_equal([one.values for one in pictures], frames)
+
+
 class TestOneThatIsReplaced:
     """After it was looked at, it was read as something else."""
 

@@ -130,6 +130,36 @@ def test_a_run_that_begins_while_it_is_cleaned_keeps_what_it_needs(place, monkey
     assert Path("run.unfinished").is_dir()
 
 
+@pytest.mark.parametrize("function", ["take", "remove_ours"])
+def test_what_the_system_refuses_is_named_and_the_others_go(place, monkeypatch, function):
+    """The first error ended it, and said of what it was only the number."""
+    module = sys.modules["rankfold.runs.leftovers"]
+    real = getattr(module, function)
+
+    def refused(path):
+        if path.name.startswith(".run"):
+            raise PermissionError(13, "Permission denied", str(path))
+        return real(path)
+
+    monkeypatch.setattr(module, function, refused)
+    done = {one.leftover.path.name: one.stays for one in runs.clean(".")}
+    assert done[f".other{RANDOM}{DRAFT}"] is False
+    assert any(done.values())
+    assert all(stays == Path(name).exists() for name, stays in done.items())
+
+
+def test_what_somebody_else_removes_meanwhile_is_not_told(place, monkeypatch):
+    module = sys.modules["rankfold.runs.leftovers"]
+
+    def beaten(one):
+        shutil.rmtree(one.path, ignore_errors=True)
+        one.path.unlink(missing_ok=True)
+        return False
+
+    monkeypatch.setattr(module, "_removed", beaten)
+    assert runs.clean("run") == []
+
+
 class TestCheckpoints:
     """Of a checkpoint, only its own files are ever removed."""
 

@@ -114,6 +114,19 @@ class TestPlate:
         with pytest.raises(rf.InputError, match=r"000\.png is a picture of the run"):
             runs.plate_run(place / "run", others, place / "photos" / "000.png", overwrite=True)
 
+    @pytest.mark.parametrize(
+        ("before", "after"),
+        [('names = ["000.png"', 'names = [7, "000.png"'), ("names = [", "nams = [")],
+    )
+    def test_a_damaged_config(self, place, photos, tmp_path, before, after):
+        run = shutil.copytree(place / "run", tmp_path / "run")
+        text = (run / "config.toml").read_text()
+        flat = text.replace("[\n    ", "[")
+        assert before in flat
+        (run / "config.toml").write_text(flat.replace(before, after, 1))
+        with pytest.raises(rf.FormatError, match="run is damaged or incomplete"):
+            runs.plate_run(run, photos, tmp_path / "p.png")
+
     def test_a_folder_is_refused_before_anything_is_computed(
         self, place, photos, tmp_path, monkeypatch
     ):

@@ -31,7 +31,7 @@ def test_a_byte_order_mark_is_no_part_of_a_name(tmp_path):
         ("frame,1,2,3,4\nb.png,1,2,3,4", r"no row for a\.png; add it"),
         ("frame,1,2,x,4", "not name,x1,y1"),
         ("frame,1,2,3", "not name,x1,y1"),
-        ("frame,1,2,3,4\na.png,1,2,3,4\na.png,1,2,3,5", r"there are two rows of a\.png"),
+        ("frame,1,2,3,4\na.png,1,2,3,4\na.png,1,2,3,5", r"more than one row of a\.png; keep one"),
         pytest.param("frame," + "1" * 200_000, "not name,x1,y1", id="a long cell"),
         ("frame,1,2,3,4\na.png,1,2\nb.png,1,2,3,4", "different numbers of points"),
     ],

@@ -163,10 +163,17 @@ class TestStrangers:
         marks.remove_ours(target)
         assert {path.name for path in target.rglob("*")} == {storage.MARK, "notes", "empty"}
 
-    def test_a_folder_that_nobody_may_look_into_stays(self, tmp_path, monkeypatch):
+    @pytest.mark.parametrize("ours", ["nothing", "a folder", "a file in it"])
+    def test_a_folder_that_nobody_may_look_into_stays(self, tmp_path, monkeypatch, ours):
         """It was hidden in a draft."""
-        target = made(tmp_path / "run")
-        (target / "private").mkdir()
+        target = tmp_path / "run"
+        with storage.whole_or_nothing(target) as draft:
+            (draft / "result.json").write_text("old")
+            if ours != "nothing":
+                (draft / "private").mkdir()
+            if ours == "a file in it":
+                (draft / "private" / "a.png").write_text("a picture")
+        (target / "private").mkdir(exist_ok=True)
         (target / "private" / "thesis.txt").write_text("three years")
         real = os.scandir
 
