@@ -159,12 +159,12 @@ def campaign_lines(counts: dict[str, Any]) -> Iterator[str]:
         f"{counts['attempts']:,} attempts with rankfold {counts['version']} and Python "
         f"{counts['python']}, in {counts['minutes']} minutes; {bad_in_words(counts)}.\n\n"
     )
-    yield "| kind | what is tried | attempts | fine | refused | bad | longest | memory |\n"
-    yield "|---|---|---:|---:|---:|---:|---:|---:|\n"
+    yield "| what is tried | attempts | fine | refused | bad | longest | memory |\n"
+    yield "|---|---:|---:|---:|---:|---:|---:|\n"
     for kind, row in counts["kinds"].items():
         ends = " | ".join(f"{row[name]:,}" for name in ("attempts", "fine", "refused", "bad"))
         most = f"{row['longest_s']:.1f} s | {row['memory_mib']} MiB"
-        yield f"| {kind} | {row['about']} | {ends} | {most} |\n"
+        yield f"| **{kind}**: {row['about']} | {ends} | {most} |\n"
 
 
 def bad_in_words(counts: dict[str, Any]) -> str:
