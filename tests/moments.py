@@ -16,7 +16,7 @@ from pathlib import Path
 
 WRITING = os.O_WRONLY | os.O_RDWR
 # Seconds after which nobody is expected to let it go on any more.
-LIMIT = 120
+LIMIT = 600
 
 
 class Moments:

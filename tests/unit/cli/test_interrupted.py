@@ -11,7 +11,7 @@ import pytest
 from commands import ROOT, finished_run, run
 from rankfold.cli.app import Voice
 
-LIMIT = 60.0  # seconds; only ends the wait for something that never comes
+LIMIT = 600.0  # seconds; only ends the wait for something that never comes
 CODES = {signal.SIGINT: 130, signal.SIGTERM: 143}
 
 
