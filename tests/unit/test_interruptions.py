@@ -1,6 +1,5 @@
 """What Ctrl-C and SIGTERM do: at the start, at work, while cleaning up, and at the end."""
 
-import os
 import signal
 import subprocess
 import sys
@@ -174,7 +173,7 @@ def test_all_are_heard_though_one_comes_while_they_are_given_back(monkeypatch):
     def interrupted(number, handler):
         given(number, handler)
         if handler is signal.default_int_handler:
-            os.kill(os.getpid(), signal.SIGINT)
+            signal.raise_signal(signal.SIGINT)
 
     try:
         with monkeypatch.context() as patched:
