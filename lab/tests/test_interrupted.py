@@ -5,15 +5,12 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 
 from real_data import DATA, needs
-from sessions import left_in
-
-LIMIT = 600.0  # seconds; only ends the wait for something that never comes
+from sessions import LIMIT, left_in, lines_in, wait_until
 
 REPRODUCE = ["reproduce", "ar", "-o", "out", "--jobs", "2"]
 EVALUATE = [
@@ -55,11 +52,7 @@ def test_it_ends_with_all_its_processes(tmp_path, words, log, number):
     with process:
         try:
             # One job is done, and others are under way in processes of their own.
-            until = time.monotonic() + LIMIT
-            while not (tmp_path / log).exists() or not (tmp_path / log).read_text():
-                assert process.poll() is None, process.stderr.read()
-                assert time.monotonic() < until
-                time.sleep(0.01)
+            wait_until(process, lambda: lines_in(tmp_path / log) > 0)
             process.send_signal(number)
             _, said = process.communicate(timeout=LIMIT)
         finally:

@@ -82,6 +82,7 @@ class _Kept(FunctionCache):
         try:
             super().save_overload(sig, data)
         except Exception as error:
+            # A full disk, or whatever pickling raises: the kernel is there all the same.
             self._give_up(error)
 
     def _empty(self) -> None:

@@ -4,7 +4,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from dataclasses import replace
 
 import numpy as np
@@ -15,7 +14,7 @@ from rankfold_lab.reproduce import experiments, run, write_pages
 from rankfold_lab.reproduce.grid import read_log, records
 from rankfold_lab.reproduce.methods import METHODS
 from rankfold_lab.reproduce.tables import NAMES, table
-from sessions import left_in
+from sessions import left_in, lines_in, wait_until
 
 SMALL = """
 import sys
@@ -48,11 +47,7 @@ def test_killed_twice_it_ends_with_the_same_bytes(tmp_path):
     log = tmp_path / "killed" / "logs" / "usps.jsonl"
     for lines in (1, 2):
         process = small(tmp_path / "killed", script)
-        deadline = time.monotonic() + 120
-        while (
-            not log.is_file() or log.read_text().count("\n") < lines
-        ) and time.monotonic() < deadline:
-            time.sleep(0.02)
+        wait_until(process, lambda lines=lines: lines_in(log) >= lines)
         os.killpg(process.pid, signal.SIGKILL)
         process.wait()
         process.stderr.close()

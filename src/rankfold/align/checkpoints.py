@@ -173,6 +173,7 @@ def read_facts(path: Path) -> dict[str, Any] | None:
         with np.load(regular(path), allow_pickle=False) as stored:
             facts: dict[str, Any] = json.loads(stored[FACTS].tobytes())
     except Exception:
+        # As above.
         return None
     return facts
 

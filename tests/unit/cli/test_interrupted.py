@@ -3,15 +3,14 @@
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 
 from commands import ROOT, finished_run, run
 from rankfold.cli.app import Voice
+from sessions import LIMIT, wait_until
 
-LIMIT = 600.0  # seconds; only ends the wait for something that never comes
 CODES = {signal.SIGINT: 130, signal.SIGTERM: 143}
 
 
@@ -42,11 +41,7 @@ def interrupted(place, marks, kind, number, words, signals):
     )
     with process:
         try:
-            until = time.monotonic() + LIMIT
-            while not (marks / "here").exists():
-                assert process.poll() is None, process.stderr.read()
-                assert time.monotonic() < until
-                time.sleep(0.01)
+            wait_until(process, (marks / "here").exists)
             for one in signals:
                 process.send_signal(one)
             (marks / "go").touch()
